@@ -47,7 +47,7 @@ def names(text: str) -> list[str]:
 def test_a_plain_text_has_one_form() -> None:
     assert names(TEXT) == [AS_GIVEN]
     assert names("A poem\nhas short lines\nthat are its own") == [AS_GIVEN]
-    assert names("\n".join(TEXT.split())) == [AS_GIVEN]  # a list of words
+    assert names("\n".join(TEXT.split()[:15])) == [AS_GIVEN]  # a list of words
     assert names("") == [AS_GIVEN]
 
 
@@ -70,7 +70,7 @@ def test_a_paragraph_may_end_by_one_line_end() -> None:
     text = TEXT.replace("\n\n", "\n")
     lines = "\n".join(textwrap.fill(paragraph, 50) for paragraph in text.split("\n"))
     assert [(name, form.text) for name, form in variants_of(lines)][1:] == [("lines joined", text)]
-    address = "https://example.org/" + "x" * 70  # no program breaks it, so it says nothing of the width
+    address = "example.org/" + "x" * 70  # no program breaks it, so it says nothing of the width
     (_, form), *_ = variants_of(wrapped(50) + f"\n{address}\n" + wrapped(50))[1:]
     assert f"for their work. {address} The council" in form.text and "\n" in form.text
 
@@ -119,8 +119,8 @@ def test_joiners_are_dropped_where_they_join_nothing() -> None:
     "text",
     [
         "so q" + "\u0301" * 200 + "**" + "\u0301" * 200 + " it is",
-        "a" + "\u0301*\u0316*" * 100_000,
-        "<p><p>a" + "&#769;&#790;" * 80_000,
+        "a" + "\u0301*\u0316*" * 20_000,
+        "<p><p>a" + "&#769;&#790;" * 20_000,
     ],
     ids=["few", "markdown", "a page"],
 )
@@ -155,6 +155,113 @@ def test_the_text_is_among_the_forms_of_what_was_pasted(pasted: str) -> None:
     assert TEXT in forms
 
 
+def every_third(before: str, after: str, text: str = TEXT) -> str:
+    words = text.split(" ")
+    return " ".join(f"{before}{word}{after}" if i % 3 == 1 else word for i, word in enumerate(words))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("[", "](https://example.org/a 'title')"),
+        ("[", '](<https://example.org/a b> "title")'),
+        ("![", "](https://example.org/a_(b)_[c])"),
+        ("[", "][name]"),
+        ("", " <https://example.org/a>"),
+        ("", "<ann@example.org>"),
+        ("", " (https://example.org/a)"),
+        ("", " https://example.org/a?b=c#d"),
+        ("<https://example.org/|", ">"),
+        ("", "[12]"),
+        ("", " [3, 4]"),
+        ("", "[^note]"),
+        ("", "【4†source】"),
+        ("", "\ue200cite\ue202turn0search1\ue201"),
+        ("", ":contentReference[oaicite:3]{index=3}"),
+        ("", " [2](https://example.org)"),
+        ("", " ([example.org](https://example.org/a))"),
+        ("[[Page|", "]]"),
+        ("'''", "'''{{cite|a=b}}"),
+        ("", "<ref name='a'>A book.</ref>"),
+        ("[url=https://example.org][b]", "[/b][/url]"),
+        ("[quote author=Ann]", "[/quote][img]a.png[/img]"),
+        (r"\textbf{\emph{", "}}"),
+        (r"\href{https://example.org}{", r"}\footnote{A book.}"),
+        ("*_~", "~_*"),
+        ("||", "||"),
+        ("\x1b[1;31m", "\x1b[0m"),
+        ("[1;31m", "[0m"),
+        ("\x1b]8;;https://example.org\x07", "\x1b]8;;\x1b\\"),
+        ("**[<i>", "</i>](https://example.org)**"),
+        ("<b>**", "**</b>"),
+        ("&lt;b&gt;", "&lt;/b&gt;"),
+        ("&amp;lt;b&amp;gt;", "&amp;lt;/b&amp;gt;"),
+        ("[b][[Page|<i>_", "_</i>]][/b][1]"),
+    ],
+)
+def test_marks_of_all_kinds_are_taken_out_in_any_order_of_nesting(before: str, after: str) -> None:
+    assert [form.text for _, form in variants_of(every_third(before, after))][1:] == [TEXT]
+
+
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        every_third("[", "][1]") + '\n\n[1]: https://example.org "A title"',
+        every_third("[", "]") + "\n\n[the]: https://example.org",
+        every_third("", "[^1]") + "\n\n[^1]: A note of the page.",
+        "# <b>" + TEXT.replace("bridge", "**bridge**").replace(" the ", "&nbsp;the ") + "</b>",
+        "<sub>x</sub>\n\n" + every_third("**", "**"),
+        "<div>\n\n" + TEXT.replace("\n\n", "\n\n## ") + "\n\n</div>",
+        "<div>" + TEXT.replace("\n\n", "<br>\n<br>\n") + "</div>",
+        "<p>" + TEXT.replace("\n\n", "</p><p>").replace(". ", ".\n") + "</p>",
+        TEXT.replace(" the ", " ``the'' ").replace(" ``the'' ", " the ") + "\n\n\\textbf{}",
+        TEXT.replace("\n\n", "\\n\\n").replace("Tuesday", "Tues\\u0064ay"),
+        "== " + TEXT.replace("\n\n", " ==\n\n"),
+        "[12/05/2024, 14:33:12] Ann Lee: " + TEXT,
+        "Ann Lee  10:33 AM\n" + TEXT,
+        "Ann — Today at 10:33\n> " + TEXT.replace("\n", "\n> "),
+        TEXT.translate({ord("a") + i: 0x1D41A + i for i in range(26)}),
+        TEXT.translate({ord(c): ord(c) + 0xFEE0 for c in map(chr, range(33, 127))}),
+        TEXT.replace(" ", "\t"),
+        wrapped(40).replace("\n", "\x0b"),
+        wrapped(40).replace("\n", "\x0c"),
+        wrapped(40).replace("\n", "\u2028"),
+        every_third("<b>", "</b>", wrapped(40, "> ")),
+    ],
+)
+def test_the_text_is_the_second_form(pasted: str) -> None:
+    forms = [form.text for _, form in variants_of(pasted)][1:]
+    assert [form.removeprefix("x\n\n") for form in forms] == [TEXT]
+
+
+def test_what_is_read_by_other_programs_alone_stays() -> None:
+    for text in (
+        "It is ~5 km -- or 3 < 4 > 2 -- ''so''it is a_b_c, R&D; {x} m² (see a) |b| 1. C:\\x, a*",
+        "，使用 AI（一）。",
+    ):
+        words = [form.text for _, form in variants_of(text)][-1]
+        assert words.replace("''", "").rstrip("*") == text.replace("''", "").rstrip("*")
+    assert variants_of(r"1\* and 2\*, \[1\] and \_so\_")[1][1].text == "1* and 2*, [1] and _so_"
+
+
+COLUMN = """The council said on Tuesday that
+the new bridge over the river
+would open in spring. It had been
+closed since the flood, when two
+of its piers were damaged, and
+the repair took longer than
+anyone had expected.
+The mayor thanked the
+engineers for their work."""
+
+
+def test_columns_of_a_proportional_font_are_joined() -> None:
+    expected = TEXT.replace("\n\n", "\n")
+    assert variants_of(COLUMN)[1][1].text == expected
+    assert variants_of(COLUMN.replace("\n", "\n\n"))[1][1].text == TEXT
+    assert variants_of("\n".join(TEXT.split()))[1][1].text == TEXT.replace("\n\n", " ")
+
+
 def test_a_form_points_into_the_pasted_text() -> None:
     pasted = "<p>Tea &amp; <b>toast</b></p><p>and jam</p>"
     form = next(form for name, form in variants_of(pasted) if name != AS_GIVEN)
@@ -163,7 +270,15 @@ def test_a_form_points_into_the_pasted_text() -> None:
         assert form.source[form.text.index(word)] == pasted.index(word)
 
 
-@given(st.text(st.sampled_from("ab <>/p&;#*_`[]()\\!>-\n")))
+MARKS = (
+    *"ab <>/p&;#*_`[]()\\!>-\n~|='{}$\t\x1b1:",
+    "<p>", "</p>", "<br>", "<!--", "-->", "<script>", "</script>", "&lt;", "&#x1d400;", "](u)", "][1]", "\n[1]: /u",
+    "[[", "]]", "[b]", "[img]", "[/img]", "\\textbf{", "\\n", "\\u2019", "\x1b[1m", "https://a.b", "\ue200", "\ue201",
+    "\uff41", "\U0001d400", "\x0b", "\u2028", "[12:30] a: ", "\n\n",
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(MARKS), max_size=60).map("".join))
 def test_no_text_breaks_the_forms(text: str) -> None:
     forms = variants_of(text)
     assert forms[0][0] == AS_GIVEN and forms[0][1].text == normalize(text)
@@ -172,31 +287,20 @@ def test_no_text_breaks_the_forms(text: str) -> None:
     assert all((form.source[1:] >= form.source[:-1]).all() for _, form in forms)
 
 
-@pytest.mark.parametrize(
-    "unit",
-    [
-        " ",
-        "\n",
-        "a\n",
-        "<p>",
-        "<a ",
-        "<div x='",
-        "<!--",
-        "<script>",
-        "<",
-        "&",
-        "*",
-        "_",
-        "[",
-        "[a](",
-        "> ",
-        "- ",
-        "\r\u200b",
-    ],
-)
+HOSTILE = (
+    " ", "\n", "a\n", "<p>", "<a ", "<div x='", "<!--", "<script>", "<", "&", "*", "_", "[", "[a](", "> ", "- ",
+    "\r\u200b", "[[a|", "[[", "{{a", "~a", "||a", "https://", "\\", "\\n", "\\u0041", "\x1b[", "\x1b]", "[1", "[^",
+    "\ue200", "(https://a",
+    '[a](b "', "=", "== ", "''", "``a", "\\emph{", "[b]", "[img]", "[12:30] a", "1.1.2020, ", "<a|", "<@", "&#38;",
+    "\t",
+    "\uff0d", "\uff41", "\U0001d400", "a\x0b", "[a][", "[x]: http:", "a'\n\n",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
 def test_long_hostile_texts_take_no_longer_than_their_length_asks(unit: str) -> None:
     """Where time grew with the square, this would stand still."""
-    text = "<p><p>" + unit * (200_000 // len(unit))
+    text = "<p><p>" + unit * (50_000 // len(unit))
     assert variants_of(text)[0][0] == AS_GIVEN
 
 
@@ -206,7 +310,9 @@ DELETED_HERE = st.sampled_from(["\u00ad", "\u200b", "\u2060", "\ufeff", "\U000e0
 @given(st.data(), st.integers(12, 70))
 def test_what_normalisation_deletes_steers_no_form(data: st.DataObject, width: int) -> None:
     """Else whoever proves a text could choose, line by line, what is joined, and pay for none of the choices."""
-    plain = textwrap.fill(TEXT, width) + "\n\n<i>And</i> so, <b>it is</b> said: **five**  or six."
+    plain = textwrap.fill(TEXT, width) + (
+        "\n\n<i>And</i> so, <b>it is</b> said: **five**  or six [1]\tand &amp;c. [a](https://b.c 'd') \\emph{e} [[f|g]]"
+    )
     places = data.draw(st.lists(st.integers(0, len(plain)), max_size=12))
     steered = plain
     for place in sorted(places, reverse=True):

@@ -15,6 +15,9 @@ export const SPANS = values(NUMBERS.spans);
 export const READING = values(NUMBERS.reading);
 export const NULL = values(NUMBERS.null);
 export const VARIANTS = values(NUMBERS.variants);
+export const TAGS = values(NUMBERS.tags);
+export const DIALECTS = values(NUMBERS.dialects);
+export const MARKS = values(NUMBERS.marks);
 
 /** Ranges of code points, such as `AD 200E-200F`, as a pattern with the flag `u` has them inside of brackets. */
 export const pointsOf = (ranges) => ranges.replace(/[0-9A-F]+/g, "\\u{$&}").replaceAll(" ", "");

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from importlib import resources
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 
@@ -188,9 +188,59 @@ class Variants(_Strict):
     mostly_full: float
     capitals: float
     fewest_words: int
-    longest_tag: int
     ligatures: CodePoints
     joiners: CodePoints
+    page_tags: int
+    rounds: int
+    letters: CodePoints
+    wide: CodePoints
+    line_ends: CodePoints
+    fewest_alone: int
+    narrow_characters: str
+    broad_characters: str
+    widths: tuple[int, int, int, int]
+    nearly_full: float
+
+
+class Tags(_Strict):
+    """Names of HTML's elements (spec section 10, step 1)."""
+
+    paragraph: str
+    block: str
+    line: str
+    inline: str
+    hidden: str
+
+
+class Dialect(_Strict):
+    """What shows that a text is of a kind: a pattern, how often it is found at least, and a kind that excludes it."""
+
+    pattern: str
+    times: int
+    unless: str = ""
+
+
+class Mark(_Strict):
+    """A rule for marks that are taken out of a text (spec section 10, step 1).
+
+    Attributes:
+        pattern: of the mark, in a text whose capitals of ASCII are small. ``%letter`` is a letter or a digit.
+        at: the characters that it begins with; where there are none, it stands at the beginning of a line.
+        does: "drop" takes it out; "keep" leaves its group; "put" has other words for it; "hide" takes out all up to an
+            end; "stay" leaves it, and reads no mark in it; "tag", "reference" and "number" are HTML's and strings' own.
+        put: the words, or the end.
+        dialect: the kind of text that it is for; for all where there is none.
+        eats: whether the spaces before go with it.
+        breaks: the break that it leaves: 1 is a space, 2 the end of a line.
+    """
+
+    pattern: str
+    at: str = ""
+    does: Literal["drop", "keep", "put", "hide", "stay", "tag", "reference", "number"] = "drop"
+    put: str = ""
+    dialect: str = ""
+    eats: bool = False
+    breaks: int = 0
 
 
 class Numbers(_Strict):
@@ -210,6 +260,9 @@ class Numbers(_Strict):
     reading: Reading
     null: Null
     variants: Variants
+    tags: Tags
+    dialects: Mapping[str, Dialect]
+    marks: Mapping[str, Mark]
 
 
 def read(content: bytes) -> Numbers:

@@ -1,0 +1,154 @@
+"""Changes that programs make to a text on its way to a reader: marks of many kinds, breaks of lines, other letters.
+
+Each is a function of a text, which it marks as densely as such programs do at worst: every third word.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import textwrap
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+Change: TypeAlias = Callable[[str], str]
+
+EVERY = 3
+"""One word in so many is marked."""
+
+COLUMNS = 38
+"""Characters of wrapped lines."""
+
+_NARROW, _BROAD = "ijlt.,:;'|! ", "mwMW%@"
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def _words(text: str, mark: Callable[[str, int], str]) -> str:
+    """A text with one word in :data:`EVERY` marked; the mark gets the word and its number."""
+    pieces = re.split(r"(\s+)", text)
+    return "".join(
+        mark(piece, i // 2) if i % (2 * EVERY) == 0 and piece.strip() else piece for i, piece in enumerate(pieces)
+    )
+
+
+def between(before: str, after: str) -> Change:
+    """Words between two marks, in which ``{n}`` is the word's number."""
+    return lambda text: _words(
+        text, lambda word, n: f"{before.replace('{n}', str(n))}{word}{after.replace('{n}', str(n))}"
+    )
+
+
+def _paragraphs(text: str, change: Change, gap: str = "\n\n") -> str:
+    return gap.join(change(part) for part in text.split("\n\n"))
+
+
+def _wrapped(text: str) -> str:
+    return _paragraphs(text, lambda part: textwrap.fill(part, COLUMNS, break_long_words=False, break_on_hyphens=False))
+
+
+def lines(end: str) -> Change:
+    """Wrapped lines with another end."""
+    return lambda text: _wrapped(text).replace("\n", end)
+
+
+def column(points: float) -> Change:
+    """Lines of a column so wide, in type of ten points, with letters of three widths."""
+
+    def width(words: str) -> float:
+        return sum(2.8 if c in _NARROW else 7.8 if c in _BROAD else 6.7 if c.isupper() else 4.8 for c in words)
+
+    def set_in_lines(text: str) -> str:
+        found = [""]
+        for word in text.split():
+            longer = f"{found[-1]} {word}".strip()
+            if found[-1] and width(longer) > points:
+                found.append(word)
+            else:
+                found[-1] = longer
+        return "\n".join(found)
+
+    return lambda text: _paragraphs(text, set_in_lines, "\n")
+
+
+def by_reference(text: str) -> str:
+    """Links of Markdown whose addresses stand at the end."""
+    linked = between("[", "][{n}]")(text)
+    numbers = re.findall(r"\]\[(\d+)\]", linked)
+    return linked + "\n\n" + "\n".join(f'[{n}]: https://example.org/{n} "title"' for n in numbers)
+
+
+def latex(text: str) -> str:
+    """Commands, quotes, dashes and ties of LaTeX."""
+    escaped = re.sub(r"[%&#_$]", lambda found: f"\\{found[0]}", text.replace("{", r"\{").replace("}", r"\}"))
+    quoted = re.sub(r'"([^"\n]*)"', r"``\1''", escaped).replace("—", "---").replace("–", "--")
+    return re.sub(r" (?=\d)", "~", between(r"\textbf{\emph{", "}}")(quoted))
+
+
+def _in_page(text: str) -> str:
+    """A page whose words are Markdown."""
+    parts = (f"<p>\n# {html.escape(part)}\n</p>" for part in between("**", "**")(text).split("\n\n"))
+    return "<div>" + "\n".join(parts) + "</div>"
+
+
+def _mixed(text: str) -> str:
+    """Markdown with the tags, the characters and the links of HTML, and notes."""
+    marked = between("**[<i>", '</i>](https://example.org/a_(b) "t")**[{n}]')(text.replace(" a ", " a&nbsp;"))
+    return "<sub>a</sub> " + marked
+
+
+def messages(text: str) -> str:
+    """Paragraphs as messages of a chat, with the time and a name, and the marks of such programs."""
+    marks = between("*_~", "~_*")(text).split("\n")
+    return "\n".join(line and f"[12/05/2024, 14:33:{i % 60:02}] Ann Lee: {line}" for i, line in enumerate(marks))
+
+
+def letters(first: int, small: int, digit: int) -> Change:
+    """Letters and digits from other places of Unicode."""
+    table = {ord("A") + i: chr(first + i) for i in range(26)} | {ord("a") + i: chr(small + i) for i in range(26)}
+    table |= {ord("0") + i: chr(digit + i) for i in range(10)}
+    return lambda text: text.translate(table)
+
+
+CHANGES: Mapping[str, Change] = {
+    "none": lambda text: text,
+    "column of 45 mm, one type": column(127.6),
+    "column of 40 mm, one type": column(113.4),
+    "lines that end with U+2028": lines("\u2028"),
+    "lines that end with U+0085": lines("\x85"),
+    "lines that end with U+000B": lines("\x0b"),
+    "lines that end with U+000C": lines("\x0c"),
+    "a blank line behind each line": lambda text: _wrapped(text).replace("\n", "\n\n"),
+    "one word a line": lambda text: "\n".join(text.split()),
+    "tabs for spaces": lambda text: text.replace(" ", "\t"),
+    "Markdown links": between("[", "](https://example.org/{n})"),
+    "Markdown links with a title": between("[", '](https://example.org/{n} "t")'),
+    "Markdown links, brackets in the address": between("[", "](https://example.org/a_(b)_{n})"),
+    "Markdown links by reference": by_reference,
+    "addresses in angle brackets": between("", " <https://example.org/{n}>"),
+    "addresses behind words": between("", " (https://example.org/{n})"),
+    "addresses alone": between("", " https://example.org/{n}"),
+    "two tags in Markdown": lambda text: "<sub>a</sub> " + between("**", "**")(text),
+    "HTML in Markdown": _mixed,
+    "Markdown in HTML": _in_page,
+    "HTML as text": lambda text: html.escape(between("<b>", "</b>")(text)),
+    "characters of HTML alone": lambda text: html.escape(text).replace(" the ", "&nbsp;the "),
+    "a space of HTML in three": between("", "&nbsp;"),
+    "notes of chat programs": between("", "【{n}†source】"),
+    "notes by private characters": between("", "\ue200cite\ue202turn0search{n}\ue201"),
+    "notes in brackets": between("", "[{n}]"),
+    "notes in brackets, each a link": between("", " [{n}](https://example.org/{n})"),
+    "notes of Markdown": between("", "[^{n}]"),
+    "raised numbers": lambda text: _words(text, lambda word, n: f"{word}{str(n).translate(_SUPERSCRIPTS)}"),
+    "links of wikis": between("[[Page {n}|", "]]"),
+    "emphasis and templates of wikis": between("'''", "'''{{cite|n={n}}}"),
+    "BBCode": between("[url=https://example.org/{n}][b]", "[/b][/url]"),
+    "LaTeX": latex,
+    "chat programs": messages,
+    "a string of a program": lambda text: json.dumps(_wrapped(text))[1:-1],
+    "full width": letters(0xFF21, 0xFF41, 0xFF10),
+    "letters of formulas": letters(0x1D5D4, 0x1D5EE, 0x1D7EC),
+    "colours of a terminal": between("\x1b[1;31m", "\x1b[0m"),
+    "colours of a terminal, copied": between("[1;31m", "[0m"),
+}
+"""The changes by name."""
