@@ -48,21 +48,25 @@ def archived(stream: IO[bytes], name: str) -> Iterator[tuple[int, Callable[[], d
 
     archive = WARCIterator(stream)
     archive.reader = reader = Bounded(stream)
-    archive.INC_RECORD = ""  # no warning on stderr: what follows raises an error
+    archive.INC_RECORD = ""  # a warning on stderr
     record: Any = None
     try:
         for number, record in enumerate(archive):
-            if record.length is None:
-                raise InputUnreadable(f"cannot read {name}: record {number} does not say how long it is")
+            _check(archive, record.length is None, name)
             if record.rec_type in ("response", "resource", "conversion") and _mime(record).startswith(_TEXTS):
                 yield number, partial(_text_of, record)
             reader.spent = 0
-        if record is not None and record.raw_stream.limit > 0:
-            raise InputUnreadable(f"cannot read {name}: its last record is cut off")
+        _check(archive, record is not None and record.raw_stream.limit > 0, name)
     except (DecoderError, OSError, EOFError):
         raise
     except Exception as error:  # whatever warcio says of hostile bytes
-        raise InputUnreadable(f"cannot read {name} as WARC: {str(error)[:400]}") from error
+        raise InputUnreadable(f"cannot read {name} as WARC: {' '.join(str(error).split())[:400]}") from error
+
+
+def _check(archive: Any, wrong: bool, name: str) -> None:
+    """Refuse an archive in which a record does not say how long it is, or is longer or shorter than it says."""
+    if wrong or archive.err_count:
+        raise InputUnreadable(f"cannot read {name}: a record does not have the length that it states, or is cut off")
 
 
 def _header(record: Any) -> str:

@@ -29,6 +29,8 @@ _MOST_UNPACKED, _MOST_TIMES = 1 << 28, 200
 """From so many bytes on, a file that unpacks to so many times its size is a bomb. Text packs to a tenth; these bounds
 were chosen by hand."""
 
+_BUFFER = 1 << 18  # bytes; four times as quick over long lines as Python's own
+
 _STAMPS = ("ETag", "etag", "sha256", "blob_id", "mtime", "LastModified", "last_modified", "created")
 """Fields by which stores say which version of a file they have."""
 
@@ -219,14 +221,14 @@ def opened(file: CorpusFile) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
             else:
                 yield raw, raw
                 return
-            yield cast(IO[bytes], io.BufferedReader(_Unpacked(packed, raw), 1 << 16)), raw
+            yield cast(IO[bytes], io.BufferedReader(_Unpacked(packed, raw), _BUFFER)), raw
     except (OSError, EOFError, zlib.error) as error:
         raise InputUnreadable(f"cannot read {file.name}: {getattr(error, 'strerror', None) or error}") from error
 
 
 def _raw(file: CorpusFile) -> IO[bytes]:
     if isinstance(file.place, Path):
-        return open_file(file.place)
+        return io.BufferedReader(open_file(file.place).detach(), _BUFFER)
     system, path = _system(file.place)
     try:
         return cast(IO[bytes], system.open(path, "rb"))
