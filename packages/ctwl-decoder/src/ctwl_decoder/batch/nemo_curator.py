@@ -20,6 +20,10 @@ class WatermarkFilter(DocumentFilter):  # type: ignore[misc]
         super().__init__()
         self._name, self.reader = "ctwl_p_value", reader
 
+    def load_model(self) -> None:
+        """Open the reader; because there is this, Curator keeps each worker for many batches."""
+        _ = self.reader.decoders
+
     def score_document(self, text: str) -> float:
         """A document's p-value."""
         (row,) = self.reader.read([text])
