@@ -25,11 +25,10 @@ import numpy as np
 import torch
 
 from ctwl_decoder import Decoder
-from ctwl_decoder.apps.scan.decoding import DocumentDecoder
+from ctwl_decoder.apps.scan.chunks import ChunkReader
 from ctwl_decoder.apps.scan.job import scan
-from ctwl_decoder.apps.scan.settings import Settings
+from ctwl_decoder.batch import Settings
 from ctwl_decoder.options import SCREEN
-from ctwl_protocol import get_profile
 from ctwl_protocol.registry import load_trusted
 
 from ..shared.cache import recalled, sources
@@ -106,14 +105,14 @@ def scanning(documents: int) -> dict[str, Any]:
         }
 
     start, before = time.perf_counter(), time.process_time()
-    passed = sum(decoder.screened(text, SCREEN, beacons=beacons)[0] is None for text in texts)
+    passed = sum(decoder.screened(text, SCREEN, beacons=beacons).outcome is None for text in texts)
     screened = rate(tokens, start, before)
     with tempfile.TemporaryDirectory() as folder:
         corpus = Path(folder) / "corpus.jsonl"
         corpus.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-        settings = Settings(get_profile(OFFLINE), beacons=tuple(beacons), screen=SCREEN, light=True)
+        settings = Settings([OFFLINE], beacons=beacons, light=True)
         start, before = time.perf_counter(), time.process_time()
-        scan([corpus], Path(folder) / "found.parquet", DocumentDecoder(settings))
+        scan([corpus], Path(folder) / "found.parquet", ChunkReader(settings))
         job = rate(tokens, start, before)
     decoder.decode(texts[0][:200], score="whole", beacons=beacons)  # loads the proxy LM
     start, before = time.perf_counter(), time.process_time()

@@ -67,7 +67,9 @@ def test_nemo_curator_scores_by_the_p_value(marked: str, reader: BatchReader) ->
     from ctwl_decoder.batch.nemo_curator import WatermarkFilter
 
     step = WatermarkFilter(reader)
-    batch = DocumentBatch(dataset_name="mine", data=pd.DataFrame({"text": [PLAIN, marked, None], "url": ["a", "b", "c"]}))
+    batch = DocumentBatch(
+        dataset_name="mine", data=pd.DataFrame({"text": [PLAIN, marked, None], "url": ["a", "b", "c"]})
+    )
     scores = Score(step, score_field="p").process(batch).to_pandas()["p"].tolist()
     assert scores[0] == 1 and scores[1] < 1e-6 and math.isnan(scores[2])
     kept = ScoreFilter(step, score_field="p").process(batch)

@@ -10,8 +10,7 @@ from datatrove.pipeline.base import PipelineStep
 from datatrove.pipeline.filters.base_filter import BaseFilter
 from datatrove.utils.batching import batched
 
-from .reader import BatchReader, Row
-from .tables import PREFIX
+from .reader import PREFIX, BatchReader, Row
 
 BATCH = 64
 """Documents that are read together."""

@@ -20,6 +20,9 @@ _MARGIN = 100
 """A light reading has the scores of its screen, so it goes on where the screen is within so many times the level.
 Chosen by hand: of unmarked texts it lets one in a hundred pass."""
 
+PREFIX = "ctwl_"
+"""Begins the names of our columns in the tables of others."""
+
 Progress = Callable[[float], None]
 """Called with the part of the work that is done, from 0 to 1."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from .reader import BatchReader, Row
+from .reader import PREFIX, BatchReader, Row
 
 _CODE = [(name, pa.int32()) for name in ("code", "provider", "version", "nonce")]
 _RECORD = pa.struct([("layout", pa.string()), ("codes", pa.list_(pa.int32())), ("p_value", pa.float64())])
@@ -30,9 +30,6 @@ RESULTS = pa.schema(
     ]
 )
 """The fields of :class:`.Row` as columns."""
-
-PREFIX = "ctwl_"
-"""Begins the names of our columns in the tables of others."""
 
 
 def columns_of(rows: Iterable[Row]) -> pa.Table:
