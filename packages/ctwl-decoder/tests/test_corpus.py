@@ -91,8 +91,28 @@ def test_a_corpus_behind_a_url(store: str, tmp_path: Path) -> None:
 def test_a_url_that_cannot_be_opened_is_a_line(store: str) -> None:
     with pytest.raises(InputUnreadable, match="memory://bucket/corpus"):
         list_corpus([store])
-    with pytest.raises((ExtraMissing, InputUnreadable), match="no-such-protocol"):
+    with pytest.raises(InputUnreadable, match="no-such-protocol"):
         list_corpus(["no-such-protocol://bucket"])
+
+
+def test_a_store_that_needs_a_package_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "s3fs", None)
+    with pytest.raises(ExtraMissing, match=r"s3://bucket: .*s3fs"):
+        list_corpus(["s3://bucket"])
+
+
+def test_the_hub_is_a_store_as_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a fake in the place of the hub's own, which comes with the decoder."""
+    hub = fsspec.get_filesystem_class("hf")
+    told = {"name": "datasets/a/b/x.jsonl", "size": len(LINES), "type": "file", "blob_id": "1"}
+    monkeypatch.setattr(hub, "info", lambda self, path, **_: told)
+    monkeypatch.setattr(hub, "find", lambda self, path, **_: [told["name"]])
+    monkeypatch.setattr(hub, "isfile", lambda self, path: False)
+    monkeypatch.setattr(hub, "invalidate_cache", lambda self, path: None)
+    monkeypatch.setattr(hub, "open", lambda self, path, mode: io.BytesIO(LINES))
+    (file,) = list_corpus(["hf://datasets/a/b"]).files
+    assert (file.name, file.stamp) == ("hf://datasets/a/b/x.jsonl", "1")
+    assert texts("hf://datasets/a/b") == ["one", "two"]
 
 
 def test_a_store_that_fails_while_a_file_is_read_is_a_row_with_an_error(

@@ -62,7 +62,34 @@ def _parser() -> argparse.ArgumentParser:
     what, _, more = help_in(__doc__).partition("\n\n")
     parser = command_parser("ctwl-decode scan", what, more, [*PROXY, REGISTRY])
     parser.add_argument("places", metavar="PATH", nargs="+", help="a file, a folder, or a URL of either")
-    parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="the Parquet file to write, here")
+    parser.add_argument("--out", metavar="FILE", type=_here, required=True, help="the Parquet file to write")
+    _add_search(parser)
+    add_proxy_options(parser, several=True)
+    _add_records(parser)
+    job = parser.add_argument_group("the job")
+    job.add_argument("--restart", action="store_true", help="forget what an unfinished job has done, and start over")
+    job.add_argument("--overwrite", action="store_true", help="replace a finished job's output")
+    job.add_argument("--quiet", action="store_true", help="no progress bar and no summary")
+    job.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        nargs="?",
+        const="",
+        help="decode on the Ray cluster at this address; without an address, at that of $RAY_ADDRESS, else on all "
+        "cores of this machine",
+    )
+    return parser
+
+
+def _here(given: str) -> Path:
+    """Read a path of this machine, as a type of argparse."""
+    if "://" in given:
+        raise argparse.ArgumentTypeError(f"{given!r} is a URL; name a file of this machine, and copy it from there")
+    return Path(given)
+
+
+def _add_search(parser: argparse.ArgumentParser) -> None:
+    """Give the command the options that say what to look for, and how far to read."""
     search = parser.add_argument_group("what to look for")
     add_beacons(search, "every registered provider's codes")
     search.add_argument("--all-codes", action="store_true", help="search the whole code space")
@@ -85,7 +112,10 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="give screened documents a p-value, too, by the ranks of their tokens; takes a little longer",
     )
-    add_proxy_options(parser, several=True)
+
+
+def _add_records(parser: argparse.ArgumentParser) -> None:
+    """Give the command the options that name the fields of records."""
     records = parser.add_argument_group("records")
     records.add_argument(
         "--text-column",
@@ -100,19 +130,6 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         help="field that the results keep, a name or a path; may be repeated",
     )
-    job = parser.add_argument_group("the job")
-    job.add_argument("--restart", action="store_true", help="forget what an unfinished job has done, and start over")
-    job.add_argument("--overwrite", action="store_true", help="replace a finished job's output")
-    job.add_argument("--quiet", action="store_true", help="no progress bar and no summary")
-    job.add_argument(
-        "--ray",
-        metavar="ADDRESS",
-        nargs="?",
-        const="",
-        help="decode on the Ray cluster at this address; without an address, at that of $RAY_ADDRESS, else on all "
-        "cores of this machine",
-    )
-    return parser
 
 
 def _settings(arguments: argparse.Namespace) -> Settings:

@@ -180,7 +180,8 @@ def look_at(place: Path | str) -> CorpusFile | None:
         info = system.info(path)
     except Exception:  # it becomes a document with an error when it is opened
         return CorpusFile(place, -1, "")
-    return CorpusFile(place, int(info["size"] or 0), next((str(info[key]) for key in _STAMPS if info.get(key)), ""))
+    size, stamps = info.get("size"), (str(info[key]) for key in _STAMPS if info.get(key))
+    return CorpusFile(place, -1 if size is None else int(size), next(stamps, ""))
 
 
 class _Unpacked(io.RawIOBase):

@@ -11,7 +11,6 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -83,14 +82,11 @@ def scan(
         ScanRunning: another process works on the same output.
         FileUnwritable, OSError: the parts or the output cannot be written.
     """
-    if output.is_dir():
-        raise OutputExists(f"{output} is a folder; name a file")
-    folder = parts_of(output)
-    columns = columns or Columns()
+    folder, columns = parts_of(output), columns or Columns()
     corpus = list_corpus(places, without=[output, folder])
     _check_output(output, replace=restart or overwrite)
-    settings = {"format": FORMAT} | reader.settings.document(reader.computes_in) | {"columns": asdict(columns)}
-    settings = json.loads(json.dumps(settings))  # tuples are lists, as in a job that was begun
+    settings = {"format": FORMAT} | reader.settings.document(reader.computes_in)
+    settings |= {"columns": {"text": columns.text, "keep": list(columns.keep)}}
     job = settings | {f"{_INPUT}{i}": [each.name, each.size, each.stamp] for i, each in enumerate(corpus.files, 1)}
     make_folder(folder)
     running = ScanRunning(f"another process works in {folder}; wait for it, or end it")
@@ -113,6 +109,8 @@ def _check_output(output: Path, *, replace: bool) -> None:
         OutputExists: it would be.
     """
     folder = parts_of(output)
+    if output.is_dir():
+        raise OutputExists(f"{output} is a folder; name a file")
     if output.exists() and not replace and not (folder / _SETTINGS).exists():
         raise OutputExists(f"{output} exists already; --overwrite replaces it")
     if folder.is_dir() and not all(_OURS.fullmatch(path.name) for path in folder.iterdir()):
