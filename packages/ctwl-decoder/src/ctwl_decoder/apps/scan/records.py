@@ -140,10 +140,8 @@ def _rows(file: CorpusFile, columns: Columns) -> _Found:
         with opened(file) as (stream, _), pq.ParquetFile(stream, pre_buffer=False) as told:
             metadata = told.metadata
             wanted = _wanted(told.schema_arrow, columns)
-            parts = [told.schema.column(i) for i in range(len(told.schema))]
-            texts = [part.path for part in parts if part.physical_type == "BYTE_ARRAY" and _within(part.path, wanted)]
-            # As dictionaries, so that a value that repeats takes its place once.
-            table = pq.ParquetFile(stream, read_dictionary=texts, pre_buffer=False, buffer_size=_READ_AHEAD)
+            lists = _texts_in_lists(told.schema, wanted)
+            table = pq.ParquetFile(stream, read_dictionary=lists, pre_buffer=False, buffer_size=_READ_AHEAD)
             rows, row = max(metadata.num_rows, 1), 0  # as the file says
             for group in range(table.num_row_groups):
                 size = _batch_rows(metadata.row_group(group), wanted)
@@ -180,6 +178,17 @@ def _wanted(schema: pa.Schema, columns: Columns) -> list[str]:
     if not is_text_at(schema, columns.text):
         raise TextMissing(f"the column {text!r} is of type {schema.field(text).type}, with no text at {columns.text!r}")
     return [name for name in once if name in {text, *(root(path, names) for path in columns.keep)}]
+
+
+def _texts_in_lists(schema: pq.ParquetSchema, wanted: Collection[str]) -> list[str]:
+    """The columns of texts that lie in lists, which are read as dictionaries.
+
+    So a value that repeats takes its place once, however long a row's list is. It holds the texts of a row group in
+    memory. Other columns do without, see :func:`_batch_rows`.
+    """
+    parts = [schema.column(i) for i in range(len(schema))]
+    texts = [part for part in parts if part.max_repetition_level and part.physical_type == "BYTE_ARRAY"]
+    return [part.path for part in texts if _within(part.path, wanted)]
 
 
 def _within(path: str, wanted: Collection[str]) -> bool:
