@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-
+from ..errors import needing
 from .reader import PREFIX, BatchReader, Row
+
+with needing("scan", "a table"):
+    import pyarrow as pa
 
 _CODE = [(name, pa.int32()) for name in ("code", "provider", "version", "nonce")]
 _RECORD = pa.struct([("layout", pa.string()), ("codes", pa.list_(pa.int32())), ("p_value", pa.float64())])
