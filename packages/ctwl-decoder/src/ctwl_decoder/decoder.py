@@ -13,6 +13,7 @@ from copy import copy
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +48,14 @@ Progress = Callable[[int, int], None]
 
 def _silent(done: int, total: int) -> None:
     pass
+
+
+class Screened(NamedTuple):
+    """What a screen saw of a text: the outcome, None for a text that passes; the p-value; the number of tokens."""
+
+    outcome: Outcome | None
+    p_value: float
+    tokens: int
 
 
 class Decoder:
@@ -192,7 +201,8 @@ class Decoder:
         alpha: float = ALPHA,
         score: Score | ScoreName = "whole",
         beacons: Iterable[tuple[int, int]] | None = None,
-    ) -> tuple[Outcome | None, int]:
+        every: bool = False,
+    ) -> Screened:
         """Whether a text need be read no further, in milliseconds; for scans of many texts.
 
         Args:
@@ -201,9 +211,7 @@ class Decoder:
             alpha: as for :meth:`decode`.
             score: what the text is decoded by if it passes.
             beacons: as for :meth:`decode`.
-
-        Returns:
-            The outcome, "none" or "too-short", or None for a text that passes; and the number of its tokens.
+            every: compute every p-value exactly, for those who want more of it than whether it is below the level.
 
         Raises:
             As :meth:`decode` does.
@@ -213,10 +221,11 @@ class Decoder:
         light = SearchPlan.of(self.profile, registered, alpha=alpha, score="light", beacons=beacons)
         variants = self._tokenized(text)
         tokens = variants[0].tokens
-        if screen(self.profile, variants, light, self._reader.counts, level) <= level:
-            return None, tokens
+        p_value = screen(self.profile, variants, light, self._reader.counts, 1.0 if every else level)
+        if p_value <= level:
+            return Screened(None, p_value, tokens)
         plan = SearchPlan.of(self.profile, registered, alpha=alpha, score=score, beacons=beacons)
-        return ("too-short" if tokens < plan.minimum_tokens(self.profile) else "none"), tokens
+        return Screened("too-short" if tokens < plan.minimum_tokens(self.profile) else "none", p_value, tokens)
 
     def analyse(
         self,

@@ -102,14 +102,21 @@ def add_beacons(parser: argparse._ActionsContainer, default: str) -> None:
     )
 
 
-def add_proxy_options(parser: argparse.ArgumentParser, *, profile: bool = True, device: bool = True) -> None:
-    """Give a command the options that say which proxy LM to open, where, and how; not all commands need all."""
+def add_proxy_options(
+    parser: argparse.ArgumentParser, *, profile: bool = True, device: bool = True, several: bool = False
+) -> None:
+    """Give a command the options that say which proxy LM to open, where, and how; not all commands need all.
+
+    Where it takes several profiles, ``profile`` is a list of those that are named, or None.
+    """
     if profile:
         parser.add_argument(
             "--profile",
-            default=PROFILE.value() or STANDARD,
+            action="append" if several else "store",
+            default=None if several else PROFILE.value() or STANDARD,
             help="the profile that the text was written with, because no other shows its code: a published one or a "
-            f"profile file; published: {', '.join(published_names())} (default: ${PROFILE.name}, else {STANDARD})",
+            f"profile file; {'may be repeated; ' * several}published: {', '.join(published_names())} "
+            f"(default: ${PROFILE.name}, else {STANDARD})",
         )
     parser.add_argument(
         "--proxy",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
@@ -34,6 +36,17 @@ _ROWS = 256
 T = TypeVar("T")
 
 Tensors = Mapping[str, NDArray[np.float32]]
+
+
+def _without_threads() -> None:
+    """A forked child has none of its parent's threads. torch and tokenizers would wait for theirs for ever."""
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(1)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_without_threads)
 
 
 class LanguageModel(Protocol):

@@ -1,7 +1,8 @@
 """``ctwl-decode scan``: options, progress, summary.
 
-Decode every document of a corpus: .txt (one document a file), .jsonl and .ndjson (one a line), these also as .gz, and
-.parquet (one a row); folders with all below them. One row for each document goes to a Parquet file. A document that
+Read every document of a corpus: .txt (one document a file); .jsonl, .ndjson and .json (one a line); .parquet (one a
+row); .warc and .wet (one a record of text). All but .parquet also as .gz and .zst. Give files, folders with all below
+them, or URLs of either, such as s3:// and hf://. One row for each document goes to a Parquet file. A document that
 cannot be read becomes a row with an error. If a job ends early, for whatever reason, the same command goes on where it
 was.
 
@@ -10,8 +11,10 @@ examples:
       look for the texts of all registered providers (ctwl-registry show lists them)
   ctwl-decode scan corpus/ --out results.parquet --beacon 700:9
       look for the texts of provider 700's model version 9
-  ctwl-decode scan a.jsonl.gz b.parquet --out results.parquet --beacon 700 --beacon 31 --text-column body
-      look for all versions of two providers, in records whose text is called body
+  ctwl-decode scan a.jsonl.gz b.parquet --out results.parquet --beacon 700 --beacon 31 --text-column body --keep url
+      look for all versions of two providers, in records whose text is called body; keep the field url
+  ctwl-decode scan chats.jsonl.zst --out results.parquet --text-column "messages[].content"
+      read the messages of each chat as one text
   ctwl-decode scan corpus/ --out results.parquet --full
       read every document by the proxy LM; the screen loses few finds, mostly of short texts
   ctwl-decode scan corpus/ --out results.parquet --all-codes
@@ -23,7 +26,8 @@ Read the results with any Parquet reader, in Python with pyarrow.parquet.read_ta
 are searched, the shorter a text may be, and the smaller its p-value. ctwl-decode, without scan, searches all codes
 beside the registered ones: read in the same way (--full, --light), its p-values are twice as large. Each document is
 tested at the level alpha: of a million human texts, a hundred pass the default by chance, so read the p_value.
-exit status: 0 done; 2 an error; 130 interrupted.
+exit status: 0 done; 1 done, but some files were skipped or not read to their end, and the last lines name them; 2 an
+error; 130 interrupted.
 """  # noqa: D405 - as argparse writes its headings
 
 from __future__ import annotations
@@ -37,20 +41,18 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ctwl_protocol import get_profile
+from ctwl_protocol import STANDARD
 from ctwl_protocol.command import command_parser, help_in, note, run_command
-from ctwl_protocol.environment import PROXY, REGISTRY
-from ctwl_protocol.profile import has_public_key
-from ctwl_protocol.registry import load_trusted
+from ctwl_protocol.environment import PROFILE, PROXY, REGISTRY
 
-from ...errors import OptionOutOfRange, needing
+from ...errors import needing
 from ...options import SCREEN, add_alpha, add_beacons, add_proxy_options
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from ...batch import Settings
     from .job import Watch
-    from .settings import Settings
 
 _EVERY = 60.0
 """Seconds between two lines about the progress, where there is no terminal."""
@@ -59,8 +61,35 @@ _EVERY = 60.0
 def _parser() -> argparse.ArgumentParser:
     what, _, more = help_in(__doc__).partition("\n\n")
     parser = command_parser("ctwl-decode scan", what, more, [*PROXY, REGISTRY])
-    parser.add_argument("paths", metavar="PATH", nargs="+", type=Path, help="a file or a folder")
-    parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="the Parquet file to write")
+    parser.add_argument("places", metavar="PATH", nargs="+", help="a file, a folder, or a URL of either")
+    parser.add_argument("--out", metavar="FILE", type=_here, required=True, help="the Parquet file to write")
+    _add_search(parser)
+    add_proxy_options(parser, several=True)
+    _add_records(parser)
+    job = parser.add_argument_group("the job")
+    job.add_argument("--restart", action="store_true", help="forget what an unfinished job has done, and start over")
+    job.add_argument("--overwrite", action="store_true", help="replace a finished job's output")
+    job.add_argument("--quiet", action="store_true", help="no progress bar and no summary")
+    job.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        nargs="?",
+        const="",
+        help="decode on the Ray cluster at this address; without an address, at that of $RAY_ADDRESS, else on all "
+        "cores of this machine",
+    )
+    return parser
+
+
+def _here(given: str) -> Path:
+    """Read a path of this machine, as a type of argparse."""
+    if "://" in given:
+        raise argparse.ArgumentTypeError(f"{given!r} is a URL; name a file of this machine, and copy it from there")
+    return Path(given)
+
+
+def _add_search(parser: argparse.ArgumentParser) -> None:
+    """Give the command the options that say what to look for, and how far to read."""
     search = parser.add_argument_group("what to look for")
     add_beacons(search, "every registered provider's codes")
     search.add_argument("--all-codes", action="store_true", help="search the whole code space")
@@ -78,45 +107,42 @@ def _parser() -> argparse.ArgumentParser:
     search.add_argument(
         "--light", action="store_true", help="read by the ranks alone, without the proxy LM; finds less"
     )
-    add_proxy_options(parser)
-    records = parser.add_argument_group("records")
-    records.add_argument("--text-column", metavar="NAME", default="text", help="field that holds the text")
-    records.add_argument("--id-column", metavar="NAME", help="field that is copied to the results' id")
-    job = parser.add_argument_group("the job")
-    job.add_argument("--restart", action="store_true", help="forget what an unfinished job has done, and start over")
-    job.add_argument("--overwrite", action="store_true", help="replace a finished job's output")
-    job.add_argument("--quiet", action="store_true", help="no progress bar and no summary")
-    job.add_argument(
-        "--ray",
-        metavar="ADDRESS",
-        nargs="?",
-        const="",
-        help="decode on the Ray cluster at this address; without an address, at that of $RAY_ADDRESS, else on all "
-        "cores of this machine",
+    search.add_argument(
+        "--p-values",
+        action="store_true",
+        help="give screened documents a p-value, too, by the ranks of their tokens; takes a little longer",
     )
-    return parser
+
+
+def _add_records(parser: argparse.ArgumentParser) -> None:
+    """Give the command the options that name the fields of records."""
+    records = parser.add_argument_group("records")
+    records.add_argument(
+        "--text-column",
+        metavar="NAME",
+        default="text",
+        help="field that holds the text: a name, or a path such as messages[].content (default text)",
+    )
+    records.add_argument(
+        "--keep",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="field that the results keep, a name or a path; may be repeated",
+    )
 
 
 def _settings(arguments: argparse.Namespace) -> Settings:
-    from .corpus import Columns
-    from .settings import Settings
+    from ...batch import Settings
 
-    if arguments.beacon is not None and arguments.all_codes:
-        raise OptionOutOfRange("--beacon and --all-codes exclude each other; give one of them")
-    profile = get_profile(arguments.profile)
-    registry = load_trusted()
-    searched = arguments.beacon or registry.registry.beacons()
-    private = not has_public_key(profile)  # its codes are not registered
-    if arguments.all_codes or (arguments.beacon is None and private):
-        searched = None
     return Settings(
-        profile=profile,
+        profiles=arguments.profile or [PROFILE.value() or STANDARD],
         alpha=arguments.alpha,
-        beacons=None if searched is None else tuple(searched),
-        columns=Columns(arguments.text_column, arguments.id_column),
+        beacons=arguments.beacon,
+        all_codes=arguments.all_codes,
         screen=arguments.screen,
         light=arguments.light,
-        registry=registry,
+        p_values=arguments.p_values,
     )
 
 
@@ -151,9 +177,9 @@ def _scan(arguments: argparse.Namespace) -> int:
     with needing("scan", "a scan"):
         import pyarrow.parquet  # noqa: F401
     settings = _settings(arguments)  # a wrong option fails before a model is loaded, which takes seconds
-    from .corpus import skipped
-    from .decoding import DocumentDecoder
-    from .job import Engine, in_process, parts_of, scan
+    from .chunks import ChunkReader
+    from .fields import Columns
+    from .job import Engine, in_process, scan
 
     engine: Engine = in_process
     if arguments.ray is not None:
@@ -162,21 +188,21 @@ def _scan(arguments: argparse.Namespace) -> int:
         engine = on_cluster(arguments.ray or None)
     with _progress(quiet=arguments.quiet) as watch:
         summary = scan(
-            arguments.paths,
+            [place if "://" in place else Path(place) for place in arguments.places],
             arguments.out,
-            DocumentDecoder(settings, arguments.proxy, arguments.device),
+            ChunkReader(settings, arguments.proxy, arguments.device),
+            columns=Columns(arguments.text_column, tuple(arguments.keep)),
             engine=engine,
             restart=arguments.restart,
             overwrite=arguments.overwrite,
             watch=watch,
         )
     if not arguments.quiet:
-        others = skipped(arguments.paths, without=[arguments.out, parts_of(arguments.out)])
-        if others:
-            files = "1 file" if others.total() == 1 else f"{others.total()} files"
-            print(f"{files} skipped: {', '.join(sorted(others))}")
-        print(f"{summary}\ntime       {timedelta(seconds=round(time.monotonic() - begun))}\nresult     {arguments.out}")
-    return 0
+        took = timedelta(seconds=round(time.monotonic() - begun))
+        print(f"{summary}\ntime       {took}\nresult     {arguments.out}")
+    for line in summary.left_out:
+        note(f"ctwl-decode: {line}")
+    return 1 if summary.left_out else 0
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -11,6 +11,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,17 +21,20 @@ import pyarrow.parquet as pq
 from ctwl_protocol.files import atomic_path, locked, make_folder, open_file
 
 from ...errors import InputUnreadable, OutputExists, ScanRunning, ScanSettingsDiffer
-from .chunks import Chunk, chunks_of
-from .corpus import CorpusFile, corpus_files, look_at
-from .decoding import SCHEMA, DocumentDecoder
+from .chunks import Chunk, ChunkReader, chunks_of, results_schema
+from .fields import Columns
+from .files import CorpusFile, list_corpus, look_at
 from .summary import Summary
+
+FORMAT = "ctwl-scan/5"
+"""Version of the results' columns and metadata."""
 
 _GROUP_ROWS, _GROUP_BYTES = 1 << 16, 1 << 24  # of a row group of the output; chosen by hand
 _INPUT = "input "  # begins the name of each input's place in the settings
 _SETTINGS, _SCRATCH = "settings.json", "scratch"
 _OURS = re.compile(r"lock|scratch|settings\.json|part-\d+\.parquet")
 
-Engine: TypeAlias = Callable[[DocumentDecoder, Iterable[Chunk], Callable[[float], None]], Iterable[Chunk]]
+Engine: TypeAlias = Callable[[ChunkReader, Iterable[Chunk], Callable[[float], None]], Iterable[Chunk]]
 """What turns chunks of documents into chunks of rows, in any order, and tells how much of a chunk's size is done, if it
 can: :func:`in_process`, or a cluster (:mod:`ctwl_decoder.apps.scan.ray`)."""
 
@@ -38,9 +42,9 @@ Watch: TypeAlias = Callable[[float, int, pa.Table | None], None]
 """Called with the bytes of the corpus that are done, with their total, and with rows that have just been written."""
 
 
-def in_process(decode: DocumentDecoder, chunks: Iterable[Chunk], inside: Callable[[float], None]) -> Iterator[Chunk]:
-    """The engine that decodes one chunk after the other, here."""
-    return (decode.decode_chunk(chunk, inside) for chunk in chunks)
+def in_process(reader: ChunkReader, chunks: Iterable[Chunk], inside: Callable[[float], None]) -> Iterator[Chunk]:
+    """The engine that reads one chunk after the other, here."""
+    return (reader.read_chunk(chunk, inside) for chunk in chunks)
 
 
 def parts_of(output: Path) -> Path:
@@ -49,51 +53,53 @@ def parts_of(output: Path) -> Path:
 
 
 def scan(
-    paths: Iterable[Path],
+    places: Iterable[Path | str],
     output: Path,
-    decode: DocumentDecoder,
+    reader: ChunkReader,
     *,
+    columns: Columns | None = None,
     engine: Engine = in_process,
     restart: bool = False,
     overwrite: bool = False,
     watch: Watch = lambda done, total, rows: None,
 ) -> Summary:
-    """Decode a corpus into a Parquet file of :data:`SCHEMA`, or go on where a job ended early.
+    """Read a corpus into a Parquet file of :func:`results_schema`, or go on where a job ended early.
 
     Args:
-        paths: files and folders.
+        places: files and folders, or URLs of those.
         output: the Parquet file.
-        decode: decodes the documents.
-        engine: where it does.
+        reader: reads the documents.
+        columns: the fields of records that are read; by default ``text`` alone.
+        engine: where it reads.
         restart: forget what an unfinished job has done, and replace a finished one.
         overwrite: replace a finished job's output.
         watch: is told about the progress.
 
     Raises:
-        InputUnreadable: see :func:`corpus_files`; or a file changed while it was read.
+        InputUnreadable: see :func:`list_corpus`; or a file changed while it was read.
         OutputExists: the output exists and must not be replaced; or files of others are where the parts would be.
         ScanSettingsDiffer: an unfinished job has other inputs or settings.
         ScanRunning: another process works on the same output.
         FileUnwritable, OSError: the parts or the output cannot be written.
     """
-    if output.is_dir():
-        raise OutputExists(f"{output} is a folder; name a file")
-    folder = parts_of(output)
-    files = corpus_files(paths, without=[output, folder])
+    folder, columns = parts_of(output), columns or Columns()
+    corpus = list_corpus(places, without=[output, folder])
     _check_output(output, replace=restart or overwrite)
-    settings = decode.settings.document(decode.computes_in)
-    job = settings | {f"{_INPUT}{i}": [each.name, each.size, each.mtime_ns] for i, each in enumerate(files, 1)}
+    settings = {"format": FORMAT} | reader.settings.document(reader.computes_in)
+    settings |= {"columns": {"text": columns.text, "keep": list(columns.keep)}}
+    job = settings | {f"{_INPUT}{i}": [each.name, each.size, each.stamp] for i, each in enumerate(corpus.files, 1)}
     make_folder(folder)
     running = ScanRunning(f"another process works in {folder}; wait for it, or end it")
     with locked(folder / "lock", 0, running):
         if restart:
             _clear(folder)
         _take_up(folder, job)
-        chunks, before = _decode(folder, files, decode, engine, watch)
-        _merge(output, folder, chunks, settings)
+        schema = results_schema(columns)
+        chunks, before = _read_left(folder, corpus.files, (columns, schema), partial(engine, reader), watch)
+        _merge(output, folder, chunks, schema.with_metadata(_told(settings)))
         _clear(folder)
         shutil.rmtree(folder, ignore_errors=True)  # Windows cannot delete the lock while it is held
-    return Summary.of(output, before)
+    return Summary.of(output, before, corpus.skipped)
 
 
 def _check_output(output: Path, *, replace: bool) -> None:
@@ -103,6 +109,8 @@ def _check_output(output: Path, *, replace: bool) -> None:
         OutputExists: it would be.
     """
     folder = parts_of(output)
+    if output.is_dir():
+        raise OutputExists(f"{output} is a folder; name a file")
     if output.exists() and not replace and not (folder / _SETTINGS).exists():
         raise OutputExists(f"{output} exists already; --overwrite replaces it")
     if folder.is_dir() and not all(_OURS.fullmatch(path.name) for path in folder.iterdir()):
@@ -150,8 +158,12 @@ def _differences(begun: dict[str, Any], job: dict[str, Any]) -> list[str]:
     return settings + said
 
 
-def _decode(
-    folder: Path, files: list[CorpusFile], decode: DocumentDecoder, engine: Engine, watch: Watch
+def _read_left(
+    folder: Path,
+    files: list[CorpusFile],
+    kind: tuple[Columns, pa.Schema],
+    engine: Callable[[Iterable[Chunk], Callable[[float], None]], Iterable[Chunk]],
+    watch: Watch,
 ) -> tuple[int, int]:
     """Write the parts that do not exist yet; returns the number of chunks, and of documents that were done before.
 
@@ -159,12 +171,13 @@ def _decode(
         InputUnreadable: a file changed meanwhile.
     """
     total, done, chunks, before = sum(max(file.size, 0) for file in files), 0, 0, 0
+    columns, schema = kind
 
     def left() -> Iterator[Chunk]:
         nonlocal done, chunks, before
-        for chunk in chunks_of(files, decode.settings.columns):
+        for chunk in chunks_of(files, columns):
             chunks += 1
-            if _is_done(_part(folder, chunk.number), chunk):
+            if _is_done(_part(folder, chunk.number), chunk, schema):
                 done, before = done + chunk.size, before + chunk.table.num_rows
             else:
                 yield chunk
@@ -172,13 +185,13 @@ def _decode(
     def inside(size: float) -> None:
         watch(done + size, total, None)
 
-    for chunk in engine(decode, left(), inside):
+    for chunk in engine(left(), inside):
         with atomic_path(_part(folder, chunk.number), scratch=folder / _SCRATCH) as scratch:
             pq.write_table(chunk.table, scratch)
         done += chunk.size
         watch(done, total, chunk.table)
     for file in files:
-        if look_at(file.path) != file:
+        if look_at(file.place) != file:
             raise InputUnreadable(
                 f"{file.name} changed while it was read, so the rows do not belong together; run the command again "
                 "with --restart when nothing writes to it"
@@ -190,14 +203,14 @@ def _part(folder: Path, number: int) -> Path:
     return folder / f"part-{number:012d}.parquet"
 
 
-def _is_done(part: Path, chunk: Chunk) -> bool:
+def _is_done(part: Path, chunk: Chunk, schema: pa.Schema) -> bool:
     """Whether a chunk's part exists and holds exactly its documents."""
     try:
         rows = _read(part)
     except (OSError, pa.ArrowException):
         return False
     place = ["source", "row"]
-    return bool(rows.schema.equals(SCHEMA) and rows.select(place).equals(chunk.table.select(place)))
+    return bool(rows.schema.equals(schema) and rows.select(place).equals(chunk.table.select(place)))
 
 
 def _read(part: Path) -> pa.Table:
@@ -205,15 +218,19 @@ def _read(part: Path) -> pa.Table:
         return file.read()
 
 
-def _merge(output: Path, folder: Path, chunks: int, metadata: dict[str, Any]) -> None:
+def _told(settings: dict[str, Any]) -> dict[str, str]:
+    """What the metadata of the results say of the settings."""
+    return {f"ctwl.{name}": value if isinstance(value, str) else json.dumps(value) for name, value in settings.items()}
+
+
+def _merge(output: Path, folder: Path, chunks: int, schema: pa.Schema) -> None:
     """Write the rows of all chunks to the output, in row groups of a good size for readers.
 
     Parts beyond the last chunk are left out: an input may have been readable for longer when the job began.
     """
-    told = {f"ctwl.{name}": value if isinstance(value, str) else json.dumps(value) for name, value in metadata.items()}
     with (
         atomic_path(output, scratch=folder / _SCRATCH) as scratch,
-        pq.ParquetWriter(scratch, SCHEMA.with_metadata(told), compression="zstd") as writer,
+        pq.ParquetWriter(scratch, schema, compression="zstd") as writer,
     ):
         held: list[pa.Table] = []
         for number in range(chunks):

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from ctwl_protocol import CTWLError
 
 from ...errors import ClusterFailed, needing
-from .chunks import Chunk
-from .decoding import DocumentDecoder
+from .chunks import Chunk, ChunkReader
 from .job import Engine
 
 
@@ -30,22 +29,22 @@ def on_cluster(address: str | None = None) -> Engine:
         import ray
         from ray.util import ActorPool
 
-    def decoded(decode: DocumentDecoder, chunks: Iterable[Chunk], _: Callable[[float], None]) -> Iterator[Chunk]:
+    def decoded(reader: ChunkReader, chunks: Iterable[Chunk], _: Callable[[float], None]) -> Iterator[Chunk]:
         connected = ray.is_initialized()
         try:
             if not connected:
                 ray.init(address=address, logging_level="WARNING", log_to_driver=False)
             free = ray.available_resources()
-            gpus, cpus = int(free.get("GPU", 0)) * (decode.device != "cpu"), int(free.get("CPU", 0))
+            gpus, cpus = int(free.get("GPU", 0)) * (reader.device != "cpu"), int(free.get("CPU", 0))
             # An actor that never gets what it asks for never gives back its chunk, so it asks for one thing only.
             needs = {"num_cpus": 0, "num_gpus": 1} if gpus else {"num_cpus": 1}
-            actor = ray.remote(**needs, max_restarts=-1, max_task_retries=-1)(DocumentDecoder)
-            given = decode.settings, decode.proxy_path, decode.device, decode.arithmetic
+            actor = ray.remote(**needs, max_restarts=-1, max_task_retries=-1)(ChunkReader)
+            given = reader.settings, reader.proxy_path, reader.device, reader.computes_in
             pool = ActorPool([actor.remote(*given) for _ in range(gpus or max(cpus, 1))])
             for chunk in chunks:
                 while not pool.has_free():
                     yield pool.get_next_unordered()
-                pool.submit(lambda actor, each: actor.decode_chunk.remote(each), chunk)
+                pool.submit(lambda actor, each: actor.read_chunk.remote(each), chunk)
             while pool.has_next():
                 yield pool.get_next_unordered()
         except (ray.exceptions.RayError, ConnectionError) as error:

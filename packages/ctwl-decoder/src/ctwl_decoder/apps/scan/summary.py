@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from .corpus import is_whole
+from .files import TEXT, kind_of
 
-_NAMED = 20  # providers that the summary for people names
+_NAMED = 20  # providers, and files, that the summary for people names
 
-_WAYS = {"screen": "by the screen alone", "light": "by ranks alone", "whole": "whole"}
+_WAYS = {"screened": "by the screen alone", "light": "by ranks alone", "whole": "whole"}
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class Summary:
         errors: documents that could not be decoded, by the code of the error.
         examples: the place of the first document with each error.
         before: documents that were done before the job went on.
+        skipped: what the corpus's folders hold and nothing reads.
+        broken: files that could not be read, or not to their end, with the reason.
     """
 
     documents: int
@@ -36,15 +39,23 @@ class Summary:
     errors: Counter[str]
     examples: dict[str, str]
     before: int = 0
+    skipped: Sequence[str] = ()
+    broken: Sequence[str] = ()
+
+    @property
+    def left_out(self) -> list[str]:
+        """Lines that name the files which were not read, or not to their end."""
+        every = [f"skipped {name}, which nothing here reads" for name in self.skipped] + list(self.broken)
+        return every[:_NAMED] + [f"and {len(every) - _NAMED} files more"] * (len(every) > _NAMED)
 
     @classmethod
-    def of(cls, output: Path, before: int = 0) -> Summary:
+    def of(cls, output: Path, before: int = 0, skipped: Sequence[str] = ()) -> Summary:
         """Count the rows of a finished job."""
         outcomes, found, read, errors = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
-        examples: dict[str, str] = {}
+        examples, broken = dict[str, str](), list[str]()
         with pq.ParquetFile(output) as table:
             for batch in table.iter_batches(
-                columns=["source", "row", "outcome", "read", "provider", "version", "code", "error"]
+                columns=["source", "row", "outcome", "read", "provider", "version", "code", "error", "message"]
             ):
                 for row in batch.to_pylist():
                     outcomes[row["outcome"]] += 1
@@ -52,10 +63,11 @@ class Summary:
                     if row["error"] is not None:
                         errors[row["error"]] += 1
                         examples.setdefault(row["error"], _place(row["source"], row["row"]))
+                        broken += [f"{row['source']} is not read to its end: {row['message']}"] * (row["row"] is None)
                     elif row["outcome"] == "found":
                         beacon = f"provider {row['provider']}:{row['version']}"
                         found[beacon if row["provider"] is not None else f"code {row['code']}"] += 1
-        return cls(outcomes.total(), found, read, outcomes["too-short"], errors, examples, before)
+        return cls(outcomes.total(), found, read, outcomes["too-short"], errors, examples, before, skipped, broken)
 
     def __str__(self) -> str:
         """The summary for people."""
@@ -73,5 +85,5 @@ class Summary:
         return "\n".join(lines)
 
 
-def _place(source: str, row: int) -> str:
-    return source if is_whole(source) else f"{source}, row {row}"
+def _place(source: str, row: int | None) -> str:
+    return source if row is None or kind_of(source) in TEXT else f"{source}, row {row}"

@@ -1,0 +1,96 @@
+"""Archives of the web (WARC) and the texts that crawls make of them (WET), read by warcio within bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import IO, Any, cast
+
+from ...errors import DecoderError, InputTooLarge, InputUnreadable, NotText, needing
+from ...options import MAX_BYTES
+from ...text.input import text_of
+
+_MOST_HEADERS = 1 << 17
+"""Bytes of a record's headers; chosen by hand. warcio itself has no bound."""
+
+_TEXTS = ("text/", "application/xhtml+xml")
+
+
+def archived(stream: IO[bytes], name: str) -> Iterator[tuple[int, Callable[[], dict[str, Any]]]]:
+    """The records that are texts.
+
+    These are pages as their server sent them (``response``), other texts (``resource``), and what WET has of pages
+    (``conversion``).
+
+    Yields:
+        a record's number in the file, and what gives its ``text`` and its headers or raises why not; before the next
+        record is asked for.
+
+    Raises:
+        ExtraMissing: warcio is not installed.
+        InputUnreadable: from here on, the archive is broken.
+    """
+    with needing("scan", "an archive of the web"):
+        from warcio.archiveiterator import WARCIterator
+        from warcio.bufferedreaders import BufferedReader
+
+    class Bounded(BufferedReader):  # type: ignore[misc]
+        """Refuses headers without end. Only headers are read by lines."""
+
+        spent = 0
+
+        def readline(self, length: int | None = None) -> bytes:
+            line = cast(bytes, super().readline(min(length or _MOST_HEADERS, _MOST_HEADERS)))
+            self.spent += len(line)
+            if self.spent > _MOST_HEADERS:
+                raise InputUnreadable(f"cannot read {name}: a record's headers have more than {_MOST_HEADERS} bytes")
+            return line
+
+    archive = WARCIterator(stream)
+    archive.reader = reader = Bounded(stream)
+    archive.INC_RECORD = ""  # a warning on stderr
+    record: Any = None
+    try:
+        for number, record in enumerate(archive):
+            _check(archive, record.length is None, name)
+            if record.rec_type in ("response", "resource", "conversion") and _mime(record).startswith(_TEXTS):
+                yield number, partial(_text_of, record)
+            reader.spent = 0
+        _check(archive, record is not None and record.raw_stream.limit > 0, name)
+    except (DecoderError, OSError, EOFError):
+        raise
+    except Exception as error:  # whatever warcio says of hostile bytes
+        raise InputUnreadable(f"cannot read {name} as WARC: {' '.join(str(error).split())[:400]}") from error
+
+
+def _check(archive: Any, wrong: bool, name: str) -> None:
+    """Refuse an archive in which a record does not say how long it is, or is longer or shorter than it says."""
+    if wrong or archive.err_count:
+        raise InputUnreadable(f"cannot read {name}: a record does not have the length that it states, or is cut off")
+
+
+def _header(record: Any) -> str:
+    """A record's content type, of the page where it is one."""
+    headers = record.http_headers or record.rec_headers
+    return str(headers.get_header("Content-Type") or "")
+
+
+def _mime(record: Any) -> str:
+    return _header(record).partition(";")[0].strip().lower()
+
+
+def _text_of(record: Any) -> dict[str, Any]:
+    """A record's text with its headers.
+
+    Raises:
+        InputTooLarge, NotText: there is none.
+    """
+    data = record.content_stream().read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise InputTooLarge(f"the record has more than {MAX_BYTES} bytes")
+    charset = _header(record).lower().partition("charset=")[2].partition(";")[0].strip(" \"'") or "utf-8"
+    try:
+        text = text_of(data, "the record", charset)
+    except LookupError as error:
+        raise NotText(f"the record's charset, {charset[:40]!r}, is not known") from error
+    return {**dict(record.rec_headers.headers), "text": text}

@@ -1,0 +1,186 @@
+"""The batched reader: it can be pickled, and each process opens its decoders when it first reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, Literal
+
+from ctwl_protocol.proxy import Proxy, open_proxy
+
+from ..decoder import Decoder
+from ..errors import ExtraMissing, InputTooLarge, NotText, ScanSettingsDiffer, TextMissing
+from ..report.model import Outcome, Report
+from ..report.wording import ADD_LIGHT
+from .settings import Settings
+
+_MARGIN = 100
+"""A light reading has the scores of its screen, so it goes on where the screen is within so many times the level.
+Chosen by hand: of unmarked texts it lets one in a hundred pass."""
+
+PREFIX = "ctwl_"
+"""Begins the names of our columns in the tables of others."""
+
+Progress = Callable[[float], None]
+"""Called with the part of the work that is done, from 0 to 1."""
+
+
+def _silent(part: float) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was read of a text. The names are those of :class:`ctwl_decoder.Report`.
+
+    Attributes:
+        detected: whether a code was found; None where the text could not be read, see ``error``.
+        outcome: "found", "none" or "too-short".
+        read: how far the text was read: "screened" where the screen showed nothing; else "light" or "whole".
+        profile: name of the profile that shows the most.
+        code, provider, version, nonce, record: of the clearest passage; None unless ``detected``.
+        p_value: corrected for all codes, places and profiles that were searched in this text; None for a text that was
+            screened, unless the settings ask for it.
+        tokens: the text's length, in tokens of that profile's proxy LM.
+        spans: the passages with a code, which count in characters.
+        error, message: the code of an error and a sentence, where the text could not be read.
+    """
+
+    detected: bool | None = None
+    outcome: Outcome | None = None
+    read: Literal["screened", "light", "whole"] | None = None
+    profile: str | None = None
+    code: int | None = None
+    provider: int | None = None
+    version: int | None = None
+    nonce: int | None = None
+    p_value: float | None = None
+    record: dict[str, Any] | None = None
+    tokens: int | None = None
+    spans: list[dict[str, Any]] | None = None
+    error: str | None = None
+    message: str | None = None
+
+    @classmethod
+    def of(cls, report: Report, paid: int) -> Row:
+        """The row of a report, where the p-value also pays for so many profiles."""
+        found = report.model_dump(include=set(cls.__dataclass_fields__))
+        for each in (found, *found["spans"]):
+            each["p_value"] = min(1.0, paid * each["p_value"])
+        return cls(**found)
+
+    @property
+    def order(self) -> tuple[bool, float]:
+        """Of several profiles' rows, the one that shows the most comes first."""
+        return not self.detected, 2.0 if self.p_value is None else self.p_value
+
+
+@dataclass
+class BatchReader:
+    """Reads many texts. It can be pickled: each process opens the decoders for itself, when it first reads.
+
+    >>> reader = BatchReader(Settings(["org.ctwl.smollm2-135m.1"], beacons=[(42, 3)]))
+    >>> [row] = reader.read(["Too short for a code."])
+    >>> row.outcome, row.read
+    ('too-short', 'screened')
+
+    Attributes:
+        settings: the settings.
+        proxy_path: see :meth:`ctwl_decoder.Decoder.open`; a path on every machine.
+        device: see :meth:`ctwl_decoder.Decoder.open`.
+        arithmetic: what the proxy LM must compute in; None for what each machine chooses.
+    """
+
+    settings: Settings = field(default_factory=Settings)
+    proxy_path: str | Path | None = None
+    device: str = "cpu"
+    arithmetic: str | None = None
+
+    @cached_property
+    def decoders(self) -> list[Decoder]:
+        """A decoder for each profile. Profiles of one proxy LM share it.
+
+        Raises:
+            ExtraMissing: a package is not installed that the proxy LM needs.
+            ScanSettingsDiffer: this machine chooses another arithmetic.
+            CTWLError: see :meth:`ctwl_decoder.Decoder.open`.
+        """
+        proxies: list[Proxy] = []
+        for profile in self.settings.read_by:
+            parts = profile.proxy, profile.tokenizer
+            same = next((each for each in proxies if (each.profile.proxy, each.profile.tokenizer) == parts), None)
+            new = partial(open_proxy, profile, path=self.proxy_path, device=self.device)
+            proxies.append(same.shared_with(profile) if same else new())
+        decoders = [Decoder(proxy, registry=self.settings.registry) for proxy in proxies]
+        arithmetic = self._arithmetic(decoders)
+        if self.arithmetic not in (None, arithmetic):
+            raise ScanSettingsDiffer(
+                f"the proxy LM computes in {arithmetic} on this machine and in {self.arithmetic} where the scan "
+                "began; use --device cpu, or machines of one kind"
+            )
+        return decoders
+
+    @property
+    def computes_in(self) -> str:
+        """What the proxy LMs compute in, which are loaded for it; "integer" where none is asked."""
+        return self._arithmetic(self.decoders)
+
+    def _arithmetic(self, decoders: Iterable[Decoder]) -> str:
+        try:
+            return "integer" if self.settings.light else " ".join(sorted({each.load() for each in decoders}))
+        except ExtraMissing as error:
+            raise ExtraMissing(f"{error}. {ADD_LIGHT}") from error
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the decoders, which each process opens for itself."""
+        return {name: value for name, value in vars(self).items() if name != "decoders"}
+
+    def read(self, texts: Iterable[str | None], progress: Progress = _silent) -> list[Row]:
+        """A row for each text; one that is no text, or cannot be read, gives a row with an error.
+
+        Args:
+            texts: the texts.
+            progress: called with the part of the characters that is done.
+
+        Raises:
+            CTWLError: see :attr:`decoders`.
+        """
+        texts = list(texts)
+        sizes = [len(text) if isinstance(text, str) else 0 for text in texts]
+        rows, done, total = [], 0, max(sum(sizes), 1)
+        for text, size in zip(texts, sizes, strict=True):
+            rows.append(self._read(text, _within(done / total, size / total, progress)))
+            done += size
+        return rows
+
+    def _read(self, text: str | None, progress: Progress) -> Row:
+        if not isinstance(text, str):
+            return Row(error=TextMissing.code, message="there is no text here")
+        share = 1 / len(self.decoders)
+        try:
+            parts = enumerate(self.decoders)
+            rows = [self._by(decoder, text, _within(i * share, share, progress)) for i, decoder in parts]
+        except (NotText, InputTooLarge) as error:
+            return Row(error=error.code, message=str(error))
+        return min(rows, key=lambda row: row.order)
+
+    def _by(self, decoder: Decoder, text: str, progress: Progress) -> Row:
+        """What one profile shows of a text."""
+        settings, paid, profile = self.settings, len(self.decoders), decoder.profile
+        options: Any = {"score": "light" if settings.light else "whole", "beacons": settings.beacons_of(profile)}
+        options["alpha"] = alpha = settings.alpha / paid
+        if settings.screen is not None:
+            level = min(settings.screen, _MARGIN * alpha) if settings.light else settings.screen
+            seen = decoder.screened(text, level, every=settings.p_values, **options)
+            if seen.outcome is not None:
+                p_value = min(1.0, paid * seen.p_value) if settings.p_values else None
+                return Row(False, seen.outcome, "screened", profile.name, p_value=p_value, tokens=seen.tokens, spans=[])
+        report = decoder.decode(text, progress=lambda done, total: progress(done / max(total, 1)), **options)
+        return Row.of(report, paid)
+
+
+def _within(start: float, share: float, progress: Progress) -> Progress:
+    """The progress of one part of the work."""
+    return lambda part: progress(start + share * part)
