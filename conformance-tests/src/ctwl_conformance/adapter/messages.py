@@ -6,13 +6,13 @@ Both sides read them as hostile: lines are bounded, nothing is converted, unknow
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal, NoReturn, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError, ValidationInfo, model_validator
 
 from ctwl_protocol.profile import describe_error
 from ctwl_protocol.records.record import RecordDocument
-from ctwl_protocol.schema import Part
+from ctwl_protocol.schema import Part, read_json
 
 PROTOCOL: Literal["ctwl-adapter/1"] = "ctwl-adapter/1"
 """Version of the protocol; another one would be another protocol."""
@@ -250,11 +250,9 @@ def read_line(line: bytes) -> Any:
         Malformed: it is no JSON in UTF-8, or holds what JSON for exchange has not: NaN, a key twice, lone surrogates.
     """
     try:
-        value = json.loads(line.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_number)
-        json.dumps(value, ensure_ascii=False).encode("utf-8")
-    except (ValueError, RecursionError) as error:
+        return read_json(line)
+    except ValueError as error:
         raise Malformed(f"no JSON object on one line: {describe_error(error)}") from error
-    return value
 
 
 def write_line(message: BaseModel | dict[str, Any]) -> bytes:
@@ -296,14 +294,3 @@ def schema() -> dict[str, Any]:
     document["title"] = PROTOCOL
     document["description"] = "The messages are under $defs; ADAPTERS.md says when each is sent."
     return document
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key stands twice in an object")
-    return found
-
-
-def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")

@@ -165,6 +165,33 @@ class RequestCancelled(ServiceError):
     code = "cancelled"
 
 
+# ---- ask ----
+
+
+class AskError(DecoderError):
+    """Base of the reasons for which a detector is not asked, or gives no answer."""
+
+    code = "ask-error"
+
+
+class NoConsent(AskError):
+    """Nobody agreed that the text is sent."""
+
+    code = "no-consent"
+
+
+class AddressRefused(AskError):
+    """A detector's address is no public one."""
+
+    code = "address-refused"
+
+
+class NoAnswer(AskError):
+    """A detector does not answer, or not within the bounds."""
+
+    code = "no-answer"
+
+
 # ---- prove and verify ----
 
 
