@@ -192,6 +192,45 @@ class NoAnswer(AskError):
     code = "no-answer"
 
 
+# ---- a detector as a service ----
+
+
+class DetectorMalformed(DecoderError):
+    """The file describes no detector."""
+
+    code = "detector-malformed"
+
+
+class DetectorFailed(DecoderError):
+    """The provider's own command fails."""
+
+    code = "detector-failed"
+
+
+class TokenRefused(DecoderError):
+    """A question without a bearer token that this detector knows."""
+
+    code = "token-refused"
+
+
+class ProviderUnknown(DecoderError):
+    """A question about a provider whose detector this is not."""
+
+    code = "provider-unknown"
+
+
+class KeepRefused(DecoderError):
+    """The detector keeps texts longer than the question allows."""
+
+    code = "keep-refused"
+
+
+class RateExceeded(DecoderError):
+    """One asker asks too often."""
+
+    code = "rate-exceeded"
+
+
 # ---- prove and verify ----
 
 
