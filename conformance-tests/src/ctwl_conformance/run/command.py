@@ -104,7 +104,8 @@ def run_suite(options: argparse.Namespace) -> int:
         "detector": options.detector,
     }
     if not any(commands.values()):
-        print("ctwl-conformance: name an adapter: --encoder, --decoder, --registry-client or --detector", file=sys.stderr)
+        what = "--encoder, --decoder, --registry-client or --detector"
+        print(f"ctwl-conformance: name an adapter: {what}", file=sys.stderr)
         return 2
     exceptions = Exceptions.of(options.skip, options.xfail)
     options.out.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What a detector is asked from outside: questions that it answers or refuses, and texts by people (spec section 20)."""
+"""What a detector is asked from outside: questions that it answers or refuses (spec section 20)."""
 
 from __future__ import annotations
 

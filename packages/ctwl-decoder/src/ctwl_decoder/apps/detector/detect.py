@@ -14,13 +14,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ctwl_protocol import get_profile
 from ctwl_protocol.asking import MAX_ANSWER, Answer, Question
-from ctwl_protocol.errors import first_line
+from ctwl_protocol.errors import AnswerMalformed, first_line
 from ctwl_protocol.profile import has_public_key
 from ctwl_protocol.schema import describe_error, read_json
 
 from ...errors import DetectorFailed, DetectorMalformed, KeepRefused, ProviderUnknown, needing
 from . import p_values
-from .settings import Ctwl, Gumbel, Kgw, Program, Settings, SynthId
+from .settings import Ctwl, Gumbel, Kgw, Program, Settings
 
 SECONDS = 50.0
 """For a command of the provider's own."""
@@ -87,15 +87,18 @@ class Detector:
         if found.error_rate is None:
             return Answer(outcome="unable", basis=(), error_rate=None, measured=None, **common)
         is_found = found.error_rate <= question.level
-        answer = Answer(
-            outcome="found" if is_found else "none",
-            basis=tuple(own.basis) if own else ("watermark",),
-            error_rate=found.error_rate,
-            measured=bool(own and own.measured),
-            places=tuple(found.places) if is_found else (),
-            **common,
-        )
-        answer.check(question)
+        try:
+            answer = Answer(
+                outcome="found" if is_found else "none",
+                basis=tuple(own.basis) if own else ("watermark",),
+                error_rate=found.error_rate,
+                measured=bool(own and own.measured),
+                places=tuple(found.places) if is_found else (),
+                **common,
+            )
+            answer.check(question)
+        except (ValidationError, AnswerMalformed) as error:
+            raise DetectorFailed("the detector's finding contradicts itself; tell its provider") from error
         return answer
 
 
@@ -144,7 +147,8 @@ def _ctwl(settings: Ctwl) -> Detect:
 
     profile = get_profile(settings.profile)
     decoder = Decoder(open_proxy(profile, path=settings.proxy))
-    decoder.load()
+    if not settings.light:
+        decoder.load()
     own = [(settings.provider, version) for version in range(16)] if has_public_key(profile) else None
 
     def detect(text: str, level: float) -> Finding:
@@ -153,7 +157,7 @@ def _ctwl(settings: Ctwl) -> Detect:
             return Finding(None, says=_TOO_SHORT)
         if not report.detected and report.p_value <= level:
             return Finding(None, says="Texts of this kind may fit the code without a watermark.")
-        return Finding(report.p_value, [(span.start, span.end) for span in report.spans])
+        return Finding(report.p_value, [(span.start, span.end) for span in report.spans[:64]])
 
     return detect
 

@@ -9,14 +9,19 @@ from pydantic import BaseModel, Field
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from ctwl_protocol import CTWLError
-from ctwl_protocol.errors import FieldOutOfRange
+from ctwl_protocol.errors import FieldOutOfRange, QuestionMalformed, QuestionTooLarge
 
 from ...errors import (
     BodyTooSlow,
+    DetectorFailed,
     InputTooLarge,
+    KeepRefused,
     NotText,
     OptionOutOfRange,
+    ProviderUnknown,
+    RateExceeded,
     ServiceError,
+    TokenRefused,
     TooManyAtOnce,
     UnsupportedType,
 )
@@ -29,12 +34,19 @@ _STATUS: dict[type[CTWLError], int] = {
     OptionOutOfRange: 422,
     FieldOutOfRange: 422,
     BodyTooSlow: 408,
+    QuestionMalformed: 400,
+    QuestionTooLarge: 413,
+    TokenRefused: 401,
+    ProviderUnknown: 422,
+    KeepRefused: 422,
+    RateExceeded: 429,
+    DetectorFailed: 503,
     TooManyAtOnce: 429,
     ServiceError: 503,  # the base of the two before it: the first that fits counts
 }
 
 _LATER = {"retry-after": "5"}
-_ADVICE = {429: _LATER, 503: _LATER}
+_ADVICE = {401: {"www-authenticate": "Bearer"}, 429: _LATER, 503: _LATER}
 """The headers that go with a status."""
 
 
