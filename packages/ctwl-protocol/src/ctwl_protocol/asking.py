@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from .errors import AnswerMalformed, FormatUnknown, QuestionMalformed, QuestionTooLarge
 from .registry.entries import ProviderCode
@@ -32,6 +32,9 @@ _Rate = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 _Place = Annotated[int, Field(ge=0, le=MAX_TEXT)]
 _Days = Annotated[int, Field(ge=0, le=366)]
 
+_WHOLE = ConfigDict(json_schema_serialization_defaults_required=True)
+"""What is written has every field."""
+
 _Message = TypeVar("_Message", bound=Part)
 
 
@@ -45,6 +48,8 @@ class Question(Part):
         level: the highest rate of false alarms at which the text is called found.
         keep_days: how many days the text may be kept.
     """
+
+    model_config = _WHOLE
 
     format: Literal["ctwl-question/1"] = QUESTION
     provider: ProviderCode
@@ -89,6 +94,8 @@ class Answer(Part):
         kept_days: how many days the text is kept.
         says: words for people.
     """
+
+    model_config = _WHOLE
 
     format: Literal["ctwl-answer/1"] = ANSWER
     provider: ProviderCode
@@ -171,3 +178,13 @@ def _parsed(
         return model.model_validate(value)
     except ValidationError as error:
         raise malformed(f"spec section 20 says what is asked and answered: {describe_error(error)}") from error
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema of the messages, for implementers whose language is not Python."""
+    models = (Question, Answer, Refusal)
+    _, document = TypeAdapter.json_schemas([(model, "serialization", TypeAdapter(model)) for model in models])
+    document["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    document["title"] = "Asking a detector"
+    document["description"] = "The messages are under $defs; section 20 says what else they keep to."
+    return document
