@@ -58,6 +58,11 @@ class SecretMark(ABC):
     @abstractmethod
     def _p_value(self, ids: Sequence[int]) -> float | None: ...
 
+    @property
+    @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """What ``ctwl-detector`` takes to read it, but for the provider and the tokenizer."""
+
 
 class Kgw(SecretMark):
     """Transformers' KGW: how many distinct pairs of tokens are green is binomial."""
@@ -69,6 +74,11 @@ class Kgw(SecretMark):
     def _p_value(self, ids: Sequence[int]) -> float | None:
         """The exact tail of transformers' counts, which states a normal one itself."""
         return p_values.kgw(ids, self.config(), self.size)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """See :class:`SecretMark`."""
+        return {"kind": "kgw", "hashing_key": self.key, "vocabulary": self.size}
 
 
 class SynthId(SecretMark):
@@ -90,6 +100,12 @@ class SynthId(SecretMark):
     def _p_value(self, ids: Sequence[int]) -> float | None:
         """The exact tail of the weighted sum over positions whose context is new; no smaller than rounding allows."""
         return p_values.synthid(ids, self._settings, self.size)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """See :class:`SecretMark`."""
+        given = self._settings
+        return {"kind": "synthid", "keys": given.keys, "ngram_len": given.ngram_len, "vocabulary": self.size}
 
 
 class _QuickSynthId(SynthIDTextWatermarkLogitsProcessor):  # type: ignore[misc]
@@ -125,6 +141,11 @@ class Gumbel(SecretMark):
     def _p_value(self, ids: Sequence[int]) -> float | None:
         """The exact Gamma tail, as ``GumbelWatermarkDetector`` has it."""
         return p_values.gumbel(ids, self.key)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """See :class:`SecretMark`."""
+        return {"kind": "gumbel", "key": self.key}
 
 
 class _GumbelProcessor(LogitsProcessor):  # type: ignore[misc]

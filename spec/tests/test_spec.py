@@ -16,10 +16,8 @@ from ctwl_protocol.profile import Tokenizer, published_names
 from ctwl_protocol.text.splitting import SPLITS
 
 ROOT = Path(__file__).parents[2]
-PARTS = {
-    name: (ROOT / "spec" / f"{name}.md").read_text(encoding="utf-8")
-    for name in "README core reader profiles encoder records registry private asking rationale".split()
-}
+NAMES = ["README", "core", "reader", "profiles", "encoder", "records", "registry", "private", "asking", "rationale"]
+PARTS = {name: (ROOT / "spec" / f"{name}.md").read_text(encoding="utf-8") for name in NAMES}
 SPEC = "\n".join(PARTS.values())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import json
 import os
@@ -10,15 +11,19 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import httpx
 import pytest
 from detectors import FOUND, Played, answering, body_of, http, playing, sending
+from running_service import serving
 from test_signposts import OFFLINE, RECORDED, TRUSTED, URL, trusting
 
 from ctwl_decoder import Decoder
 from ctwl_decoder.apps.ask.asking import ask_all, queries, together
 from ctwl_decoder.apps.ask.wire import Network
 from ctwl_decoder.apps.command import main
+from ctwl_decoder.apps.serve.asking import forms_of
 from ctwl_decoder.errors import OptionOutOfRange
+from ctwl_decoder.report.html import html_report
 from ctwl_protocol.environment import REGISTRY
 from ctwl_protocol.proxy import open_proxy
 from ctwl_protocol.registry import Envelope, Trusted, keys
@@ -216,6 +221,7 @@ def watch(event, given):
         os.write(2, f"SOCKET {event}\\n".encode())
 sys.addaudithook(watch)
 from ctwl_decoder.apps.command import main
+from ctwl_decoder.apps.serve.asking import forms_of
 raise SystemExit(main(sys.argv[1:]))
 """
 
@@ -253,3 +259,71 @@ def test_a_person_at_a_terminal_is_asked(
     status, _, err = asked(capsys, plain, "--provider", "700", *local(detector))
     assert (status, len(detector.requests)) == (0 if sent else 2, sent)
     assert "the whole text, 252 characters, not to be kept" in err and err.index(URL) < err.index("Send it? [y/N]")
+
+
+# The service.
+
+
+@pytest.fixture(scope="module")
+def asking() -> Iterator[tuple[httpx.Client, Played]]:
+    """A service that asks, and the detector that it reaches; it reads by ranks alone."""
+    with pytest.MonkeyPatch.context() as patch, playing(answering(**FOUND, says="<b>ours</b>\x1b[2J")) as detector:
+        patch.setattr("ctwl_decoder.decoder.load_trusted", trusting)
+        network = Network({HOST: detector.place})
+        with serving(open_proxy("org.ctwl.smollm2-135m.vanilla.1"), network=network) as client:
+            yield client, detector
+
+
+def test_the_service_asks_about_a_text(asking: tuple[httpx.Client, Played]) -> None:
+    client, detector = asking
+    answers = client.post("/v1/ask", json={"text": PLAIN, "consent": True, "keep_days": 3}).json()
+    assert answers["routed"] and [reply["outcome"] for reply in answers["replies"]] == ["found"]
+    assert body_of(detector.requests[-1]) == {
+        "format": "ctwl-question/1", "provider": 700, "text": PLAIN, "level": 1e-4, "keep_days": 3,
+    }  # fmt: skip
+    assert client.post("/v1/ask", json={"text": PLAIN, "consent": True, "provider": 702}).status_code == 422
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"consent": False}, {"consent": None}, {"consent": "true"}, {"consent": 1}, {"url": "https://other.example/"},
+     {"text": ""}, {"text": "a" * 20_001}, {"keep_days": 367}, {"level": 0}, {"provider": 1024}],
+)  # fmt: skip
+def test_the_service_sends_nothing_without_consent_or_elsewhere(
+    asking: tuple[httpx.Client, Played], changed: dict[str, object]
+) -> None:
+    client, detector = asking
+    before = len(detector.requests)
+    reply = client.post("/v1/ask", json={"text": PLAIN, "consent": True} | changed)
+    assert reply.status_code in (413, 422) and len(detector.requests) == before
+    for form in ({"text": PLAIN, "provider": "700"}, {"text": PLAIN, "provider": "700", "consent": "no"}):
+        assert client.post("/ask", data=form).json()["code"] == "no-consent" and len(detector.requests) == before
+
+
+def test_a_page_asks_after_a_tick_and_shows_no_words_as_they_are(asking: tuple[httpx.Client, Played]) -> None:
+    client, detector = asking
+    reply = client.post("/ask", data={"text": "one\r\ntwo", "provider": "700", "consent": "yes"})
+    assert "form-action 'none'" in reply.headers["content-security-policy"]
+    assert "&lt;b&gt;ours&lt;/b&gt;\\x1b[2J" in reply.text and "<b>" not in reply.text
+    assert body_of(detector.requests[-1])["text"] == "one\ntwo"
+
+
+def test_a_service_that_is_not_told_to_asks_nobody() -> None:
+    with serving(open_proxy("org.ctwl.smollm2-135m.vanilla.1")) as client:
+        assert client.post("/v1/ask", json={"text": PLAIN, "consent": True}).status_code == 404
+        assert client.post("/ask", data={"text": PLAIN, "provider": "700", "consent": "yes"}).status_code == 404
+
+
+def test_a_report_has_a_link_or_a_form_that_asks_for_consent() -> None:
+    text = RECORDED.read_text(encoding="utf-8") + "\n</textarea><script>alert(1)</script>"
+    analysis = Decoder(open_proxy(OFFLINE), registry=TRUSTED).analyse(text, score="light")
+    alone, served = html_report(analysis), html_report(analysis, forms_of(analysis, TRUSTED))
+    assert f'<a href="{URL}" rel="noreferrer noopener">' in alone and "<form" not in alone and "<script" not in served
+    (passage,) = analysis.report.spans
+    assert 'type="checkbox" name="consent" value="yes" required> I agree that' in served and URL in served
+    assert (
+        html.escape(text[passage.start : passage.end][:40], quote=True)
+        .replace("&#x27;", "&#39;")
+        .replace("&quot;", "&#34;")
+        in served
+    )

@@ -32,7 +32,7 @@ from ..resolve.command import read_codes
 from .asking import ask_all, queries, together
 from .model import Answers, Query
 from .wire import SECONDS, Network
-from .wording import sentence, to_be_sent, visible
+from .wording import in_lines, to_be_sent
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -130,21 +130,10 @@ def _agree(asked: Sequence[Query], length: int, arguments: argparse.Namespace, *
         raise NoConsent("nothing was sent")
 
 
-def _text(answers: Answers) -> str:
-    """The answers for people."""
-    if not answers.replies:
-        return "The registry names no detector to ask."
-    lines = []
-    for reply in answers.replies:
-        part = f", characters {reply.start} to {reply.end}"
-        lines.append(f"{visible(reply.name)} (provider {reply.provider}){part}: {sentence(reply)}")
-    return "\n".join([*lines, "", *answers.says])
-
-
 def main(argv: Sequence[str]) -> int:
     """Entry point; returns the exit status."""
     arguments = _parser().parse_args(argv)
     answers = _ask(arguments)
     with closed_output_is_fine():
-        print(json.dumps(answers.model_dump(mode="json"), indent=2) if arguments.json else _text(answers))
+        print(json.dumps(answers.model_dump(mode="json"), indent=2) if arguments.json else "\n".join(in_lines(answers)))
     return 0 if answers.found else 1

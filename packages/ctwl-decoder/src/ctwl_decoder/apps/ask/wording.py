@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ...report.model import Report
 from ...report.wording import format_p_value
-from .model import OUTCOMES, Query, Reply
+from .model import OUTCOMES, Answers, Query, Reply
 
 PROVES_NOTHING = "An answer is the word of the provider who gives it, and proves nothing."
 
@@ -63,6 +63,17 @@ def sentence(reply: Reply) -> str:
     kept = f"; keeps the text {reply.kept_days} days" if reply.kept_days else ""
     what = "found" if reply.outcome == "found" else "found nothing"
     return f"{what} by {', '.join(reply.basis)}: {rate}{where}{kept}.{says}"
+
+
+def in_lines(answers: Answers) -> list[str]:
+    """The answers, and what they say together."""
+    if not answers.replies:
+        return ["The registry names no detector to ask."]
+    lines = [
+        f"{visible(reply.name)} (provider {reply.provider}), characters {reply.start} to {reply.end}: {sentence(reply)}"
+        for reply in answers.replies
+    ]
+    return [*lines, *answers.says]
 
 
 def to_be_sent(query: Query, length: int) -> str:

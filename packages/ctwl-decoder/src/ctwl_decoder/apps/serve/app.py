@@ -13,10 +13,13 @@ from ctwl_protocol.proxy import Proxy
 
 from ... import __version__
 from ...errors import OptionOutOfRange
+from ...report.analysis import Analysis
 from ...report.html import html_report
 from ...report.model import Report
 from ...report.signposts import Resolution, resolve_code, resolve_provider
+from ..ask.wire import Network
 from ..page.build import policy_of
+from .asking import add_asking, forms_of
 from .c2pa import add_c2pa
 from .front import Front
 from .limits import Limits
@@ -29,13 +32,16 @@ from .service import Service
 _PROBLEM = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 
 
-def create_app(proxy: Proxy, limits: Limits | None = None, manifests: Manifests | None = None) -> FastAPI:
+def create_app(
+    proxy: Proxy, limits: Limits | None = None, manifests: Manifests | None = None, network: Network | None = None
+) -> FastAPI:
     """The service as an ASGI app, which takes over the proxy LM; it is loaded when the app starts.
 
     Args:
         proxy: the proxy LM of the profile to decode.
         limits: the limits.
         manifests: the C2PA manifests of codes; None leaves out the routes of the Soft Binding Resolution API.
+        network: by which the detectors of the registry are asked; None leaves out the routes that ask.
     """
     service = Service(proxy, limits or Limits())
     app = FastAPIOffline(  # FastAPI's own documentation page loads its scripts from another site
@@ -50,10 +56,12 @@ def create_app(proxy: Proxy, limits: Limits | None = None, manifests: Manifests 
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         lifespan=service.lifespan,
     )
-    _add_decoding(app, service)
+    _add_decoding(app, service, asks=network is not None)
     _add_resolver(app, service)
     if manifests is not None:
         add_c2pa(app, service, proxy.profile, manifests)
+    if network is not None:
+        add_asking(app, service, network)
     _add_about(app, About.of(proxy.profile, service.limits))
     add_operation(app, service.admission, service.metrics)
     add_error_handlers(app)
@@ -62,7 +70,7 @@ def create_app(proxy: Proxy, limits: Limits | None = None, manifests: Manifests 
     return app
 
 
-def _add_decoding(app: FastAPI, service: Service) -> None:
+def _add_decoding(app: FastAPI, service: Service, *, asks: bool) -> None:
     @app.head("/", include_in_schema=False)
     @app.get("/", response_class=HTMLResponse, summary="The page")
     async def home() -> Response:
@@ -96,7 +104,12 @@ def _add_decoding(app: FastAPI, service: Service) -> None:
         data = await file.read() if file else b""  # a browser sends an empty file where none was chosen
         kind = file.content_type if file else None
         given = text_in(data, kind, "the file") if data else text.replace("\r\n", "\n")  # its line ends are all \r\n
-        return await service.decode(request, given, lambda analysis: page(html_report(analysis)))
+
+        def shown(analysis: Analysis) -> Response:
+            forms = forms_of(analysis, service.registry) if asks else []
+            return page(html_report(analysis, forms), forms=bool(forms))
+
+        return await service.decode(request, given, shown)
 
 
 def _add_resolver(app: FastAPI, service: Service) -> None:

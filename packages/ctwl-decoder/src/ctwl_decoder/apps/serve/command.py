@@ -7,6 +7,7 @@ examples:
   ctwl-decode serve --trust-proxy 127.0.0.1               for the world, behind a reverse proxy on this machine
 
   ctwl-decode serve --manifests bindings.json             C2PA manifests of texts and codes, too
+  ctwl-decode serve --ask                                 people may ask the providers' own detectors through it
 
   curl -F file=@letter.txt http://127.0.0.1:8000/report > report.html
   curl --json '{"text": "..."}' http://127.0.0.1:8000/v1/decode
@@ -48,6 +49,12 @@ def _parser() -> argparse.ArgumentParser:
         help="answer C2PA's Soft Binding Resolution API, from a JSON file that maps codes to manifests, or from a "
         "provider's own API (https://...), which is then asked",
     )
+    parser.add_argument(
+        "--ask",
+        action="store_true",
+        help="let people and programs ask the detectors that the registry names, through "
+        "this service, after their consent (default: it asks nobody)",
+    )
     return parser
 
 
@@ -56,6 +63,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     profile = get_profile(arguments.profile)  # a wrong name fails before a model is loaded
     with closing(bind(arguments.host, arguments.port)) as listener:
         with needing("serve", "serving"):
+            from ..ask.wire import Network
             from .app import create_app
             from .c2pa import manifests_of
         trusted = trusted_of(arguments, listener)
@@ -67,7 +75,7 @@ def _serve(arguments: argparse.Namespace) -> int:
         manifests = manifests_of(arguments.manifests, profile) if arguments.manifests else None
         proxy = open_proxy(profile, path=arguments.proxy, device=arguments.device)
         Decoder(proxy).load()  # what is missing is reported before anything is served
-        app = create_app(proxy, limits, manifests)
+        app = create_app(proxy, limits, manifests, Network() if arguments.ask else None)
         run_until_stopped(app, limits, listener, trusted, f"ctwl-decode: serving {profile.name}")
     return 0
 

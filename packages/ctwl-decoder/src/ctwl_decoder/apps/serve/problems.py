@@ -16,6 +16,7 @@ from ...errors import (
     DetectorFailed,
     InputTooLarge,
     KeepRefused,
+    NoConsent,
     NotText,
     OptionOutOfRange,
     ProviderUnknown,
@@ -32,6 +33,7 @@ _STATUS: dict[type[CTWLError], int] = {
     UnsupportedType: 415,
     NotText: 422,
     OptionOutOfRange: 422,
+    NoConsent: 422,
     FieldOutOfRange: 422,
     BodyTooSlow: 408,
     QuestionMalformed: 400,
@@ -71,10 +73,16 @@ def answer(status: int, problem: Problem, headers: Mapping[str, str] | None = No
     return JSONResponse({"code": problem.code, "message": message}, status, headers)
 
 
-def page(document: str, policy: str | None = None) -> Response:
-    """An HTML page that no other page may frame; its policy, where none is given, allows its own inline style alone."""
+def page(document: str, policy: str | None = None, *, forms: bool = False) -> Response:
+    """An HTML page that no other page may frame; its policy, where none is given, allows its own inline style alone.
+
+    Args:
+        document: the page.
+        policy: its content security policy.
+        forms: whether it has forms for this service.
+    """
     if policy is None:
         style = re.search("<style>(.*?)</style>", document, re.S)  # the first one, before any text of a client
         policy = f"default-src 'none'; style-src {source_of(style[1])}" if style else "default-src 'none'"
-        policy += "; base-uri 'none'; form-action 'none'"
+        policy += f"; base-uri 'none'; form-action '{'self' if forms else 'none'}'"
     return HTMLResponse(document, headers={"content-security-policy": f"{policy}; frame-ancestors 'none'"})
