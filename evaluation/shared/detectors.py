@@ -80,8 +80,8 @@ def registry() -> Trusted:
         )
         detector = {"scheme": each.scheme or "CTWL", "url": f"https://{each.host}/detect"}
         listed = drafts.set_detector(listed, each.number, detector)
-    documents = zip((root, listed), signers, strict=True)
-    return begin(*(Envelope.unsigned(document).sign(key).to_bytes() for document, key in documents))
+    signed = (Envelope.unsigned(root).sign(signers[0]), Envelope.unsigned(listed).sign(signers[1]))
+    return begin(*(each.to_bytes() for each in signed))
 
 
 def written_settings(writer: Writer, folder: Path) -> dict[str, Path]:

@@ -29,6 +29,8 @@ ELSEWHERE = {
     r"vllm serve": ("packages/ctwl-encoder/tests/vllm/test_server.py", "serve"),
     r"ctwl-llama-server": ("packages/ctwl-encoder/tests/llama_cpp/test_server.py", "ctwl-llama-server"),
     r"ctwl-decode resolve|curl \S+/v1/resolve": ("packages/ctwl-decoder/tests/test_service.py", "/v1/"),
+    r"ctwl-decode ask ": ("packages/ctwl-decoder/tests/test_ask.py", 'main(["ask", '),
+    r"ctwl-detector ": ("packages/ctwl-decoder/tests/test_detector.py", "main([str("),
     r"ctwl-encode plan ": ("packages/ctwl-encoder/tests/test_plan.py", 'main(["plan", '),
     r"ctwl-encode audit |grep ": ("packages/ctwl-encoder/tests/test_log.py", 'main(["audit", '),
     r"ctwl-registry (detector|sign) ": ("packages/ctwl-protocol/tests/test_registry_command.py", "sign "),

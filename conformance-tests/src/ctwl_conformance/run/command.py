@@ -39,8 +39,12 @@ def add_commands(commands: Any) -> None:
         epilog=help_in(__doc__),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    for name, what in (("encoder", "an encoder"), ("decoder", "a decoder"), ("registry-client", "a registry client"),
-                       ("detector", "a detector")):
+    for name, what in (
+        ("encoder", "an encoder"),
+        ("decoder", "a decoder"),
+        ("registry-client", "a registry client"),
+        ("detector", "a detector"),
+    ):
         parser.add_argument(
             f"--{name}", action="append", type=_command, default=[], metavar="CMD", help=f"{what}; repeat for several"
         )

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from fastapi import FastAPI, Form, Request
 from fastapi.responses import HTMLResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from starlette.responses import Response
 
 from ctwl_protocol.registry import Trusted
@@ -30,13 +30,22 @@ _SECONDS = 8.0
 """For all answers to one request."""
 
 
+def _true(value: object) -> object:
+    """True itself: Python takes 1 for it."""
+    if value is not True:
+        raise ValueError("true is wanted, where the person agrees")
+    return value
+
+
 class Asking(BaseModel):
     """Whom to ask about what; ``consent`` says that the person whose question it is agrees that the text is sent."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     text: str = Field(min_length=1, description="The text; GET /v1/profile says how long it may be.")
-    consent: Literal[True] = Field(description="The person who asks agrees that the text is sent to the detectors.")
+    consent: Annotated[Literal[True], BeforeValidator(_true)] = Field(
+        description="The person who asks agrees that the text is sent to the detectors."
+    )
     provider: Provider | None = Field(
         default=None, description="Ask this provider's detector about the whole text, without reading it first."
     )
