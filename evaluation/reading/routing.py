@@ -59,7 +59,8 @@ def signposted(
     return {
         "provider": provider.name, "scheme": provider.scheme or "the code alone", "texts": len(texts),
         "the right detector asked": rate(right, len(texts)), "found by it": rate(found, len(texts)),
-        "answers unchanged": rate(unchanged, max(1, right)), "as the detector says of the whole text": rate(same, max(1, right)),
+        "answers unchanged": rate(unchanged, max(1, right)),
+        "as the detector says of the whole text": rate(same, max(1, right)),
         "share of the text that is sent": round(sum(shares) / max(1, len(shares)), 3),
     }  # fmt: skip
 

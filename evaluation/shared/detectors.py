@@ -1,7 +1,9 @@
 """Three providers on one machine, each with a detector of its own behind ``ctwl-detector``, in one registry.
 
 The registry is signed by test keys, and the hosts of the detectors are no real ones: questions for them go to this
-machine.
+machine. The example writes a text of each provider, and asks about it as a stranger does:
+
+    python -m evaluation.shared.detectors
 """
 
 from __future__ import annotations
@@ -15,14 +17,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from ctwl_decoder import Decoder
+from ctwl_decoder.apps.ask.asking import ask_all, queries, together
 from ctwl_decoder.apps.ask.wire import Network
+from ctwl_decoder.apps.ask.wording import in_lines, to_be_sent
 from ctwl_protocol.registry import Envelope, Trusted, keys
 from ctwl_protocol.registry.operator import drafts
 from ctwl_protocol.registry.workflow import begin
 
 from .experiment import OFFLINE
+from .outcomes import LEVEL
 from .texts import VERSION, Recipe, Writer
 
 _SERVE = "from ctwl_decoder.apps.detector.command import main; raise SystemExit(main())"
@@ -120,3 +127,31 @@ def _place(process: subprocess.Popen[str]) -> tuple[str, int]:
         raise RuntimeError(f"a detector did not start: {line}")
     host, _, port = line.split(" at http://")[1].split("/")[0].rpartition(":")
     return host, int(port)
+
+
+def told(text: str, decoder: Decoder, network: Network) -> Iterator[str]:
+    """What ``ctwl-decode ask`` would say of a text, line by line; its reader has agreed."""
+    report = decoder.decode(text)
+    asked = queries(text, report, decoder.registry, level=LEVEL)
+    yield "The text has a signpost." if report.signposts else "The text has no signpost: all are asked."
+    yield from (f"sent {to_be_sent(query, len(text))}" for query in asked)
+    yield from in_lines(together(asked, ask_all(asked, network), report, routed=not report.signposts))
+
+
+def main(tokens: int = 200) -> int:
+    """The example."""
+    writer = Writer()
+    decoder = Decoder(writer.proxy, registry=registry())
+    texts = {each.name: writer.texts(each.recipe(tokens, 1, 1), 1)[0].text for each in PROVIDERS}
+    (plain,) = writer.texts(Recipe("plain", tokens=tokens, batch=1), 1)
+    with TemporaryDirectory() as folder, serving(written_settings(writer, Path(folder))) as network:
+        for name, text in texts.items():
+            print(f"\n=== A text of {name}", *told(text, decoder, network), sep="\n")
+        print("\n=== A text without a watermark", *told(plain.text, decoder, network), sep="\n")
+        down = Network({**network.local, PROVIDERS[0].host: ("127.0.0.1", 1)})
+        print(f"\n=== The same, and {PROVIDERS[0].name} is down", *told(plain.text, decoder, down), sep="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

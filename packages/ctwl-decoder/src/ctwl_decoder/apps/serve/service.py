@@ -98,7 +98,7 @@ class Service:
         """Look something up elsewhere, in a thread that decodes no text.
 
         Args:
-            request: the request.
+            request: the request, whose body has been read.
             work: the work. When its event is set, nobody waits for it any more.
 
         Raises:
@@ -107,7 +107,6 @@ class Service:
             RequestCancelled: the client closed the connection.
             CTWLError: what the work raises.
         """
-        await request.body()  # so that the next message is the disconnect
         given_up, client = Event(), client_of(request.scope["client"])
         try:
             async with asyncio.timeout(_LOOK_UP_SECONDS):
