@@ -27,7 +27,7 @@ Main = Callable[[Sequence[str] | None], object]
 COMMANDS: dict[str, tuple[Main, tuple[str, ...]]] = {
     "ctwl-decode": (ctwl_decoder.apps.command.main, ("", "page", "serve", "scan", "resolve", "ask", "prove", "verify")),
     "ctwl-detector": (ctwl_decoder.apps.detector.command.main, ("",)),
-    "ctwl-encode": (ctwl_encoder.command.main, ("", "plan", "audit")),
+    "ctwl-encode": (ctwl_encoder.command.main, ("", "plan", "audit", "compliance")),
     "ctwl-llama-server": (ctwl_encoder.integrations.llama_cpp.server.main, ("",)),
     "ctwl-profile": (ctwl_protocol.profile.command.main, ("", "new", "for-user", "show", "commit")),
     "ctwl-registry": (

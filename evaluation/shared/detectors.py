@@ -85,7 +85,7 @@ def registry() -> Trusted:
         listed = drafts.add(
             listed, "model", code=each.number, version=VERSION, name=f"{each.name} {VERSION}", since=now, until=None
         )
-        detector = {"scheme": each.scheme or "CTWL", "url": f"https://{each.host}/detect"}
+        detector = {"scheme": each.scheme or "CTWL", "url": f"https://{each.host}/"}
         listed = drafts.set_detector(listed, each.number, detector)
     signed = (Envelope.unsigned(root).sign(signers[0]), Envelope.unsigned(listed).sign(signers[1]))
     return begin(*(each.to_bytes() for each in signed))

@@ -32,6 +32,7 @@ ELSEWHERE = {
     r"ctwl-decode ask ": ("packages/ctwl-decoder/tests/test_ask.py", 'main(["ask", '),
     r"ctwl-detector ": ("packages/ctwl-decoder/tests/test_detector.py", "main([str("),
     r"ctwl-encode plan ": ("packages/ctwl-encoder/tests/test_plan.py", 'main(["plan", '),
+    r"ctwl-encode compliance ": ("packages/ctwl-encoder/tests/test_compliance.py", 'main(["compliance", '),
     r"ctwl-encode audit |grep ": ("packages/ctwl-encoder/tests/test_log.py", 'main(["audit", '),
     r"ctwl-registry (detector|sign) ": ("packages/ctwl-protocol/tests/test_registry_command.py", "sign "),
     r"ctwl-decode scan .*--ray": ("packages/ctwl-decoder/tests/test_ray.py", "map_batches"),
