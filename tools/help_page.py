@@ -14,6 +14,7 @@ from unittest import mock
 
 import ctwl_conformance.command
 import ctwl_decoder.apps.command
+import ctwl_decoder.apps.detector.command
 import ctwl_encoder.command
 import ctwl_encoder.integrations.llama_cpp.server
 import ctwl_protocol.profile.command
@@ -24,8 +25,9 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "commands.md
 Main = Callable[[Sequence[str] | None], object]
 
 COMMANDS: dict[str, tuple[Main, tuple[str, ...]]] = {
-    "ctwl-decode": (ctwl_decoder.apps.command.main, ("", "page", "serve", "scan", "resolve", "prove", "verify")),
-    "ctwl-encode": (ctwl_encoder.command.main, ("", "plan", "audit")),
+    "ctwl-decode": (ctwl_decoder.apps.command.main, ("", "page", "serve", "scan", "resolve", "ask", "prove", "verify")),
+    "ctwl-detector": (ctwl_decoder.apps.detector.command.main, ("",)),
+    "ctwl-encode": (ctwl_encoder.command.main, ("", "plan", "audit", "compliance")),
     "ctwl-llama-server": (ctwl_encoder.integrations.llama_cpp.server.main, ("",)),
     "ctwl-profile": (ctwl_protocol.profile.command.main, ("", "new", "for-user", "show", "commit")),
     "ctwl-registry": (

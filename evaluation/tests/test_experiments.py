@@ -58,6 +58,7 @@ def test_a_result_says_how_it_came_about(tmp_path: Path, capsys: pytest.CaptureF
     "name",
     [
         "asked",
+        "routing",
         "recovery",
         "gumbel",
         "preservation",

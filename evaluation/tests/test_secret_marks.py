@@ -10,7 +10,9 @@ import torch
 from transformers import SynthIDTextWatermarkingConfig
 
 from ctwl_decoder import Decoder
-from evaluation.shared.secret_marks import _WEIGHTS, CONTEXT, SECRET, Gumbel, SynthId, _transform, philox, philox_words
+from ctwl_decoder.apps.detector.p_values import _chernoff, transform, weights_of
+from ctwl_decoder.apps.detector.philox import CONTEXT, philox, philox_words
+from evaluation.shared.secret_marks import DEPTH, SECRET, Gumbel, SynthId
 from evaluation.shared.texts import Recipe, Writer
 
 SIZE = 512
@@ -74,11 +76,22 @@ def test_a_tournament_is_that_of_transformers() -> None:
 
 def test_the_null_of_a_tournament_is_exact() -> None:
     chances = np.ones(1)
-    for weight in [*_WEIGHTS, *_WEIGHTS]:  # two positions
+    for weight in [*weights_of(DEPTH), *weights_of(DEPTH)]:  # two positions
         shifted = np.concatenate([np.zeros(weight), chances])
         chances = (np.pad(chances, (0, int(weight))) + shifted) / 2
     size = 1 << len(chances).bit_length()
-    np.testing.assert_allclose(np.fft.irfft(_transform(size) ** 2, size)[: len(chances)], chances, atol=1e-12)
+    np.testing.assert_allclose(np.fft.irfft(transform(DEPTH, size) ** 2, size)[: len(chances)], chances, atol=1e-12)
+
+
+def test_the_tail_of_a_long_text_is_bounded() -> None:
+    """Chernoff's bound is above the exact tail, and not far above."""
+    weights, positions = weights_of(DEPTH), 200
+    points = 1 << int(positions * weights.sum()).bit_length()
+    chances = np.fft.irfft(transform(DEPTH, points) ** positions, points)
+    for score in range(positions * int(weights.sum()) // 2, positions * int(weights.sum()) * 11 // 20, 4000):
+        exact = chances[score:].sum()
+        if exact > 1e-9:
+            assert exact <= _chernoff(positions, score, weights) <= 40 * exact
 
 
 @pytest.mark.slow

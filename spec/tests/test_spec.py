@@ -16,10 +16,8 @@ from ctwl_protocol.profile import Tokenizer, published_names
 from ctwl_protocol.text.splitting import SPLITS
 
 ROOT = Path(__file__).parents[2]
-PARTS = {
-    name: (ROOT / "spec" / f"{name}.md").read_text(encoding="utf-8")
-    for name in ("README", "core", "reader", "profiles", "encoder", "records", "registry", "private", "rationale")
-}
+NAMES = ["README", "core", "reader", "profiles", "encoder", "records", "registry", "private", "asking", "rationale"]
+PARTS = {name: (ROOT / "spec" / f"{name}.md").read_text(encoding="utf-8") for name in NAMES}
 SPEC = "\n".join(PARTS.values())
 
 
@@ -178,7 +176,7 @@ def test_every_part_says_who_needs_it_and_what_it_unlocks() -> None:
     classes = {
         row[0]: re.findall(r"`([a-z-]+)`", row[1] + row[2]) for row in rows("<!-- classes: checked by spec/tests -->")
     }
-    assert len(classes) == 6
+    assert len(classes) == 7
     after = PARTS["README"].split("## 14. Conformance")[1].split("## 16.")[0]
     assert families <= set(re.findall(r"`([a-z-]+)`", after))
     assert {family for named in classes.values() for family in named} <= known
@@ -195,7 +193,7 @@ def without_code(text: str) -> str:
 
 def test_the_parts_are_short() -> None:
     assert words(PARTS["core"]) <= 2_100  # its code included
-    assert sum(words(without_code(text)) for text in PARTS.values()) <= 10_000
+    assert sum(words(without_code(text)) for text in PARTS.values()) <= 10_910
 
 
 def anchors(text: str) -> set[str]:

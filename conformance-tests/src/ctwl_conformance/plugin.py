@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .run.results import Result
 
 _BENCH: pytest.StashKey[Bench] = pytest.StashKey()
-_ROLES = ("encoder", "decoder", "registry-client")
+_ROLES = ("encoder", "decoder", "registry-client", "detector")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 import httpx
 import uvicorn
 
+from ctwl_decoder.apps.ask.wire import Network
 from ctwl_decoder.apps.serve.app import create_app
 from ctwl_decoder.apps.serve.limits import Limits
 from ctwl_decoder.apps.serve.manifests import Manifests
@@ -23,11 +24,15 @@ from ctwl_protocol.proxy import Proxy
 
 @contextmanager
 def running(
-    proxy: Proxy, manifests: Manifests | None = None, trusted: list[str] | None = None, **limits: float
+    proxy: Proxy,
+    manifests: Manifests | None = None,
+    trusted: list[str] | None = None,
+    network: Network | None = None,
+    **limits: float,
 ) -> Iterator[tuple[uvicorn.Server, httpx.Client]]:
     """A server and its client; the names of limits are those of :class:`ctwl_decoder.apps.serve.limits.Limits`."""
     given = Limits(**limits)  # type: ignore[arg-type]
-    server = uvicorn.Server(configure(create_app(proxy, given, manifests), given, trusted=trusted))
+    server = uvicorn.Server(configure(create_app(proxy, given, manifests, network), given, trusted=trusted))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
@@ -43,9 +48,11 @@ def running(
 
 
 @contextmanager
-def serving(proxy: Proxy, manifests: Manifests | None = None, **limits: float) -> Iterator[httpx.Client]:
+def serving(
+    proxy: Proxy, manifests: Manifests | None = None, network: Network | None = None, **limits: float
+) -> Iterator[httpx.Client]:
     """A client of a server of its own."""
-    with running(proxy, manifests, **limits) as (_, client):
+    with running(proxy, manifests, network=network, **limits) as (_, client):
         yield client
 
 

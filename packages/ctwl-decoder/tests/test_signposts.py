@@ -80,7 +80,7 @@ def test_every_form_of_a_report_says_ask_there(marked: str) -> None:
     assert (found.provider, found.name, found.scheme, found.url) == (700, "Seven Hundred", "SynthID-Text", URL)
     assert found.says == SAYS
     assert describe(analysis.report).endswith(SAYS)
-    assert SAYS in html_report(analysis) and f'href="{URL}' not in html_report(analysis)
+    assert SAYS in html_report(analysis)
     console = Console(file=io.StringIO(), width=300)
     show(analysis, console)
     assert SAYS in console.file.getvalue()  # type: ignore[attr-defined]

@@ -1,10 +1,23 @@
 """Adapters: how the suite talks to an implementation that it knows nothing of (``ADAPTERS.md``)."""
 
 from .driver import Adapter, AdapterErrored, Limits
-from .messages import Decode, Decoded, Encode, Encoded, Span, Started, Verified, VerifyRegistry, Weigh, Weighed
+from .messages import (
+    Ask,
+    Decode,
+    Decoded,
+    Encode,
+    Encoded,
+    Heard,
+    Span,
+    Started,
+    Verified,
+    VerifyRegistry,
+    Weigh,
+    Weighed,
+)
 from .serving import Implementation, NotDone, serve
 
 __all__ = [
-    "Adapter", "AdapterErrored", "Decode", "Decoded", "Encode", "Encoded", "Implementation", "Limits", "NotDone",
-    "Span", "Started", "Verified", "VerifyRegistry", "Weigh", "Weighed", "serve",
+    "Adapter", "AdapterErrored", "Ask", "Decode", "Decoded", "Encode", "Encoded", "Heard", "Implementation", "Limits",
+    "NotDone", "Span", "Started", "Verified", "VerifyRegistry", "Weigh", "Weighed", "serve",
 ]  # fmt: skip

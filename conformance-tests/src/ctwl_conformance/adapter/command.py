@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from ctwl_protocol import STANDARD
@@ -40,6 +41,11 @@ def add_commands(commands: Any) -> None:
     encoder.add_argument("--strategy", default="unbiased", help="a strategy of ctwl-encoder (default unbiased)")
     encoder.add_argument("--delta", type=float, default=2.0, help="nats, where a strategy adds them (default 2.0)")
     encoder.set_defaults(make=_encoder)
+    detector = kinds.add_parser("detector", help="a provider's detector at an address (spec section 20)")
+    detector.add_argument("--url", required=True, help="where it listens, such as http://127.0.0.1:8080/")
+    detector.add_argument("--provider", type=int, required=True, metavar="N", help="the provider's number")
+    detector.add_argument("--token", metavar="FILE", help="a file with a bearer token, where it asks for one")
+    detector.set_defaults(make=_detector)
     http = kinds.add_parser("http", help="an encoder behind an OpenAI-compatible endpoint")
     http.add_argument(
         "--url", required=True, help="base URL, as http://127.0.0.1:8000/v1; a key is taken from $OPENAI_API_KEY"
@@ -64,6 +70,13 @@ def _encoder(options: argparse.Namespace) -> Implementation:
         strategy=Strategy(options.strategy),
         delta=options.delta,
     )
+
+
+def _detector(options: argparse.Namespace) -> Implementation:
+    from .detector import EndpointDetector
+
+    token = Path(options.token).read_text(encoding="ascii").strip() if options.token else None
+    return EndpointDetector(options.url, options.provider, token)
 
 
 def _http(options: argparse.Namespace) -> Implementation:

@@ -6,13 +6,13 @@ Both sides read them as hostile: lines are bounded, nothing is converted, unknow
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal, NoReturn, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError, ValidationInfo, model_validator
 
 from ctwl_protocol.profile import describe_error
 from ctwl_protocol.records.record import RecordDocument
-from ctwl_protocol.schema import Part
+from ctwl_protocol.schema import Part, read_json
 
 PROTOCOL: Literal["ctwl-adapter/1"] = "ctwl-adapter/1"
 """Version of the protocol; another one would be another protocol."""
@@ -20,7 +20,7 @@ PROTOCOL: Literal["ctwl-adapter/1"] = "ctwl-adapter/1"
 MAX_LINE = 16 << 20
 """Longest line, its end included, in bytes."""
 
-Role: TypeAlias = Literal["decoder", "encoder", "registry-client"]
+Role: TypeAlias = Literal["decoder", "encoder", "registry-client", "detector"]
 """What an implementation is driven as. The conformance classes (spec section 14) are judged by what it then answers."""
 
 _Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -59,13 +59,15 @@ class Started(Part):
         classes: the roles that it can be driven in.
         profiles: names of the profiles that it encodes or decodes under.
         families: the families of vectors that it answers.
+        provider: the registry's number of the provider for whom a detector answers; null where it is none.
     """
 
     name: _Name
     version: _Name
-    classes: Annotated[list[Role], Field(min_length=1, max_length=3)]
+    classes: Annotated[list[Role], Field(min_length=1, max_length=4)]
     profiles: _Names = Field([])
     families: _Names = Field([])
+    provider: Annotated[int, Field(ge=0, lt=1 << 10)] | None = None
 
 
 class Encoded(Part):
@@ -135,6 +137,13 @@ class Weighed(Part):
         if isinstance(info.context, Weigh) and list(map(len, self.weights)) != list(map(len, info.context.tokens)):
             raise ValueError("there is not one weight for each token that was asked about")
         return self
+
+
+class Heard(Part):
+    """What a detector answered to a POST: the status, and the body in hexadecimal."""
+
+    status: Annotated[int, Field(ge=100, lt=600)]
+    body: Annotated[_Hex, Field(max_length=2 << 20)]
 
 
 class Stopped(Part):
@@ -216,16 +225,25 @@ class Weigh(_Asked):
         return self
 
 
+class Ask(_Asked):
+    """POST a body to a detector (spec section 20); without its token where it is not to be authorized."""
+
+    op: Literal["ask"] = "ask"
+    body: _Hex
+    media_type: _Name
+    authorized: bool
+
+
 class Stop(_Asked):
     """The last request; the process then ends with status 0."""
 
     op: Literal["stop"] = "stop"
 
 
-Request: TypeAlias = Start | VectorRequest | Encode | Decode | VerifyRegistry | Weigh | Stop
+Request: TypeAlias = Start | VectorRequest | Encode | Decode | VerifyRegistry | Weigh | Ask | Stop
 REQUEST: TypeAdapter[Request] = TypeAdapter(Annotated[Request, Field(discriminator="op")])
 
-Body: TypeAlias = Started | Encoded | Decoded | Verified | Weighed | Stopped | dict[str, Any]
+Body: TypeAlias = Started | Encoded | Decoded | Verified | Weighed | Heard | Stopped | dict[str, Any]
 
 
 class Reply(Part):
@@ -250,11 +268,9 @@ def read_line(line: bytes) -> Any:
         Malformed: it is no JSON in UTF-8, or holds what JSON for exchange has not: NaN, a key twice, lone surrogates.
     """
     try:
-        value = json.loads(line.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_number)
-        json.dumps(value, ensure_ascii=False).encode("utf-8")
-    except (ValueError, RecursionError) as error:
+        return read_json(line)
+    except ValueError as error:
         raise Malformed(f"no JSON object on one line: {describe_error(error)}") from error
-    return value
 
 
 def write_line(message: BaseModel | dict[str, Any]) -> bytes:
@@ -289,21 +305,10 @@ def parse(model: type[BaseModel], value: Any, asked: Request | None = None) -> A
 
 def schema() -> dict[str, Any]:
     """JSON Schema of all messages, for implementers whose language is not Python."""
-    requests = (Start, VectorRequest, Encode, Decode, VerifyRegistry, Weigh, Stop)
-    models = (*requests, Reply, Started, Encoded, Decoded, Verified, Weighed)
+    requests = (Start, VectorRequest, Encode, Decode, VerifyRegistry, Weigh, Ask, Stop)
+    models = (*requests, Reply, Started, Encoded, Decoded, Verified, Weighed, Heard)
     _, document = TypeAdapter.json_schemas([(model, "validation", TypeAdapter(model)) for model in models])
     document["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     document["title"] = PROTOCOL
     document["description"] = "The messages are under $defs; ADAPTERS.md says when each is sent."
     return document
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key stands twice in an object")
-    return found
-
-
-def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")

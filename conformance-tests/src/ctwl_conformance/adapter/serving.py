@@ -18,11 +18,13 @@ from ctwl_protocol.records.record import Record
 from .messages import (
     MAX_LINE,
     REQUEST,
+    Ask,
     Body,
     Decode,
     Decoded,
     Encode,
     Encoded,
+    Heard,
     Malformed,
     Request,
     Start,
@@ -73,6 +75,10 @@ class Implementation:
     def weigh(self, request: Weigh) -> Weighed:  # noqa: ARG002
         """What its proxy runtime weighs."""
         raise NotDone("it states no weights")
+
+    def ask(self, request: Ask) -> Heard:  # noqa: ARG002
+        """What its detector answers."""
+        raise NotDone("it is no detector")
 
     def answer(self, request: Request) -> Body:
         """The answer to any request."""

@@ -3,7 +3,7 @@
 The vectors themselves are data: each family's file holds its section, what is asked, and the inputs.
 """
 
-from . import decoding, documents, partition, records, registry, secrets, statistics, text  # noqa: F401 - add theirs
+from . import asking, decoding, documents, partition, records, registry, secrets, statistics, text  # noqa: F401 - add theirs
 from .agreement import agree
 from .family import FAMILIES, Family
 

@@ -11,9 +11,10 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, TypeVar
 
-from ..adapter import AdapterErrored, Decode, Decoded, Verified, VerifyRegistry, Weigh, Weighed
+from ..adapter import AdapterErrored, Ask, Decode, Decoded, Heard, Verified, VerifyRegistry, Weigh, Weighed
 from ..adapter.messages import Refused, Role, Skipped
 from ..families import FAMILIES as VECTOR_FAMILIES
+from ..families.asking import body_of
 from ..families.family import unhex
 from ..vectors import Vector, load, load_numeric
 from ..vectors.numeric import FAMILY as NUMERIC
@@ -21,15 +22,19 @@ from ..vectors.numeric import Numeric
 from .bench import Bench, Subject, Written
 from .bounds import Bound, interval
 from .classes import classes_of
+from .detectors import NUMBERED, REQUESTS, STATUSES, Request, question, wrong
 from .exceptions import Exceptions
 from .results import Measure, Question, Result, Statistics
-from .texts import ALPHA, FAMILIES, HUMAN, HUMAN_ALPHA, TextFamily, code_of, human_texts, setting
+from .texts import ALPHA, FAMILIES, HUMAN, HUMAN_ALPHA, PUBLIC, TextFamily, code_of, human_texts, setting
 
 _SHOWN = 300
 """So many characters of a question or an answer are shown."""
 
 _UPDATES = "registry-update"
 """The family whose vectors are sent as ``verify-registry``."""
+
+_QUESTIONS = "question"
+"""The family whose vectors a detector is asked from outside."""
 
 _T = TypeVar("_T")
 
@@ -115,6 +120,9 @@ def all_cases(bench: Bench) -> Iterator[Case]:
                 asked = [role for role in subject.roles if role != "encoder" or vector.family in named]
                 if classes_of(vector.family, asked):
                     yield _vector_case(subject, vector, asked)
+    for detector in bench.of("detector"):
+        yield from (_asked_case(detector, request) for request in REQUESTS)
+        yield _found_case(detector, setting(PUBLIC).humans[bench.size])
     yield from _text_cases(bench)
     numerics = load_numeric()
     for decoder in bench.of("decoder"):
@@ -164,6 +172,8 @@ def _vector_case(subject: Subject, vector: Vector, roles: list[Role]) -> Case:
 def _judge_vector(subject: Subject, vector: Vector) -> Outcome:
     asked = vector.input
     answer: dict[str, Any]
+    if vector.family == _QUESTIONS and "detector" in subject.roles:
+        return _judge_question(subject, vector)
     if vector.family == _UPDATES:
         request = VerifyRegistry(id=0, **asked)
         answer = _answered(subject, subject.adapter.ask(request, Verified)).model_dump(exclude_none=True)
@@ -252,6 +262,67 @@ def _human_case(decoder: Subject, profile: str, texts: int) -> Case:
 def _judge_human(decoder: Subject, profile: str, texts: int) -> Outcome:
     found = [_read(decoder, profile, text, HUMAN_ALPHA).detected for text in human_texts(profile, texts)]
     return _held(sum(found), texts, HUMAN)
+
+
+# A detector is asked.
+
+
+def _asked_case(detector: Subject, request: Request) -> Case:
+    told = {"family": "asked", "section": "20", "comment": request.comment}
+    judge = partial(_judge_asked, detector, request)
+    return _case(judge, [detector], ["detector"], kind="exact", name=f"asked/{request.name}", **told)
+
+
+def _judge_asked(detector: Subject, request: Request) -> Outcome:
+    body, provider = request.body(_provider(detector)), _provider(detector)
+    status, heard = _post(detector, body, request.media_type, authorized=request.authorized)
+    if what := request.wrong(provider, status, heard):
+        raise Failed(f"{what}; asked {_short(body[:_SHOWN].decode('utf-8', 'replace'))}")
+    return Outcome()
+
+
+def _judge_question(detector: Subject, vector: Vector) -> Outcome:
+    """A vector, as the detector takes it from outside: for its own provider."""
+    asked = dict(vector.input)
+    if "body" in asked:
+        asked["body"] = asked["body"].replace(NUMBERED, f'"provider": {_provider(detector)}')
+    code, body = vector.expected["status"], body_of(asked)
+    status, heard = _post(detector, body)
+    expected = (STATUSES[code], "" if code == "ok" else code)
+    if what := wrong(body, status, heard, expected):
+        raise Failed(f"{what}; asked {_short(vector.input)}")
+    return Outcome()
+
+
+def _found_case(detector: Subject, texts: int) -> Case:
+    about = f"{texts} texts by people, asked at the level {HUMAN_ALPHA}"
+    told = {"family": "human", "section": "20.2", "comment": about}
+    return _case(partial(_judge_found, detector, texts), [detector], ["detector"], kind="statistical", **told)
+
+
+def _judge_found(detector: Subject, texts: int) -> Outcome:
+    found = 0
+    for text in human_texts(PUBLIC, texts):
+        body = question(_provider(detector), text, level=HUMAN_ALPHA)
+        status, heard = _post(detector, body)
+        if what := wrong(body, status, heard, (200, "")):
+            raise Failed(what)
+        found += json.loads(heard)["outcome"] == "found"
+    return _held(found, texts, HUMAN)
+
+
+def _provider(detector: Subject) -> int:
+    if detector.told is None or detector.told.provider is None:
+        raise Failed("it does not say for which provider it answers")
+    return detector.told.provider
+
+
+def _post(
+    detector: Subject, body: bytes, media_type: str = "application/json", *, authorized: bool = True
+) -> tuple[int, bytes]:
+    request = Ask(id=0, body=body.hex(), media_type=media_type, authorized=authorized)
+    heard = _answered(detector, detector.adapter.ask(request, Heard))
+    return heard.status, bytes.fromhex(heard.body)
 
 
 # A proxy runtime states its weights at places of human text.

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from ..adapter.messages import Role
 
 ConformanceClass: TypeAlias = Literal[
-    "basic-reader", "full-reader", "light-reader", "profile-loader", "encoder", "registry-client"
+    "basic-reader", "full-reader", "light-reader", "profile-loader", "encoder", "registry-client", "detector"
 ]
 """What an implementation may conform as."""
 
@@ -76,6 +76,7 @@ CLASSES: Mapping[ConformanceClass, Rules] = {
          "record-doubts"),
     ),
     "registry-client": Rules("registry-client", "follows the registry: section 9.6", ("canonical", *_REGISTRY)),
+    "detector": Rules("detector", "answers questions: section 20", ("question", "asked", "human"), (), ("answer",)),
 }  # fmt: skip
 """The classes, in the order of reports."""
 

@@ -35,11 +35,16 @@ def add_commands(commands: Any) -> None:
     """Add the command ``run``."""
     parser = commands.add_parser(
         "run",
-        help="drive encoders, decoders and registry clients, and write a report",
+        help="drive encoders, decoders, registry clients and detectors, and write a report",
         epilog=help_in(__doc__),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    for name, what in (("encoder", "an encoder"), ("decoder", "a decoder"), ("registry-client", "a registry client")):
+    for name, what in (
+        ("encoder", "an encoder"),
+        ("decoder", "a decoder"),
+        ("registry-client", "a registry client"),
+        ("detector", "a detector"),
+    ):
         parser.add_argument(
             f"--{name}", action="append", type=_command, default=[], metavar="CMD", help=f"{what}; repeat for several"
         )
@@ -100,9 +105,11 @@ def run_suite(options: argparse.Namespace) -> int:
         "encoder": options.encoder,
         "decoder": options.decoder,
         "registry-client": options.registry_client,
+        "detector": options.detector,
     }
     if not any(commands.values()):
-        print("ctwl-conformance: name an adapter: --encoder, --decoder or --registry-client", file=sys.stderr)
+        what = "--encoder, --decoder, --registry-client or --detector"
+        print(f"ctwl-conformance: name an adapter: {what}", file=sys.stderr)
         return 2
     exceptions = Exceptions.of(options.skip, options.xfail)
     options.out.mkdir(parents=True, exist_ok=True)

@@ -25,6 +25,9 @@ HUMAN_ALPHA = 0.05
 HUMAN = Bound("at most", HUMAN_ALPHA)
 """What a decoder claims of texts without a code, at that level."""
 
+PUBLIC = "org.ctwl.smollm2-135m.1"
+"""The profile whose number and length of human texts a detector is asked about."""
+
 SIZES = ("quick", "standard", "thorough")
 """How many texts there are; the bounds follow from their number."""
 

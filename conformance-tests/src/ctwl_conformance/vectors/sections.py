@@ -32,6 +32,9 @@ ELSEWHERE = {
     "17": "what people do, not bytes",
     "18": "what people do, not bytes",
     "19": "informative",
+    "20": "see its parts",
+    "20.3": "statuses of HTTP: the family asked, from outside",
+    "20.4": "what askers do, not bytes; the reference tests it",
 }
 """Sections without exact vectors, and why."""
 

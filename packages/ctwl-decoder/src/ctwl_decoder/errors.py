@@ -177,6 +177,72 @@ class RequestCancelled(ServiceError):
     code = "cancelled"
 
 
+# ---- ask ----
+
+
+class AskError(DecoderError):
+    """Base of the reasons for which a detector is not asked, or gives no answer."""
+
+    code = "ask-error"
+
+
+class NoConsent(AskError):
+    """Nobody agreed that the text is sent."""
+
+    code = "no-consent"
+
+
+class AddressRefused(AskError):
+    """A detector's address is no public one."""
+
+    code = "address-refused"
+
+
+class NoAnswer(AskError):
+    """A detector does not answer, or not within the bounds."""
+
+    code = "no-answer"
+
+
+# ---- a detector as a service ----
+
+
+class DetectorMalformed(DecoderError):
+    """The file describes no detector."""
+
+    code = "detector-malformed"
+
+
+class DetectorFailed(DecoderError):
+    """The provider's own command fails."""
+
+    code = "detector-failed"
+
+
+class TokenRefused(DecoderError):
+    """A question without a bearer token that this detector knows."""
+
+    code = "token-refused"
+
+
+class ProviderUnknown(DecoderError):
+    """A question about a provider whose detector this is not."""
+
+    code = "provider-unknown"
+
+
+class KeepRefused(DecoderError):
+    """The detector keeps texts longer than the question allows."""
+
+    code = "keep-refused"
+
+
+class RateExceeded(DecoderError):
+    """One asker asks too often."""
+
+    code = "rate-exceeded"
+
+
 # ---- prove and verify ----
 
 

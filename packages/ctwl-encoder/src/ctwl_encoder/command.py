@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _MAX_PROMPT = 1 << 20
 
-_COMMANDS = {"audit": ".audit.command", "plan": ".plan.command"}
+_COMMANDS = {"audit": ".audit.command", "compliance": ".compliance.command", "plan": ".plan.command"}
 """The other commands: a module each, which is loaded only when its command is run."""
 
 _EPILOG = """\
@@ -56,6 +56,8 @@ examples:
 other commands:
   ctwl-encode plan --temperature 0.7                  which strategy for my model? (ctwl-encode plan --help)
   ctwl-encode audit ctwl.log                          what did a server write? (ctwl-encode audit --help)
+  ctwl-encode compliance --log ctwl.log --plan plan.json
+                                                      what the EU's code asks for, from both (compliance --help)
   To go on from a prompt that is called like a command, put an option before it.
 
 At temperature 1, about 100 tokens carry the 20 bits of a beacon clearly; fewer may not be enough for a reader to find

@@ -168,6 +168,30 @@ class SealRefused(CTWLError):
     code = "seal-refused"
 
 
+class QuestionMalformed(CTWLError):
+    """The bytes are no question to a detector."""
+
+    code = "question-malformed"
+
+
+class FormatUnknown(QuestionMalformed):
+    """The question is of a form that this detector does not know."""
+
+    code = "format-unknown"
+
+
+class QuestionTooLarge(CTWLError):
+    """The question, or its text, is longer than one may be."""
+
+    code = "input-too-large"
+
+
+class AnswerMalformed(CTWLError):
+    """The bytes are no answer of a detector, or contradict the question."""
+
+    code = "answer-malformed"
+
+
 RegistryCode = Literal[
     "registry-error",  # any other failure
     "registry-unreadable",  # a file of the registry that cannot be read

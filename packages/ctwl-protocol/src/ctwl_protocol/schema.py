@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
-from typing import Annotated, ClassVar, Self, TypeVar
+from typing import Annotated, Any, ClassVar, NoReturn, Self, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -64,6 +65,31 @@ class Document(Part):
 def _words(name: str) -> str:
     """The name of a class in words: ``_SecretFile`` is a secret file."""
     return re.sub("(?<=[a-z])(?=[A-Z])", " ", name.strip("_")).lower()
+
+
+def read_json(data: bytes) -> Any:
+    """The value of JSON in UTF-8.
+
+    Raises:
+        ValueError: it is none, or holds what JSON for exchange has not: NaN, a key twice, lone surrogates.
+    """
+    try:
+        value = json.loads(data.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_number)
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    return value
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands twice in an object")
+    return found
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
 
 
 def describe_error(error: Exception) -> str:

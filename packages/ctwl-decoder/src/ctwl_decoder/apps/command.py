@@ -17,6 +17,7 @@ other commands:
   ctwl-decode serve                                   a web page and an HTTP API (ctwl-decode serve --help)
   ctwl-decode page --out public/                      a page that reads in the browser (ctwl-decode page --help)
   ctwl-decode resolve --code 43207                    the provider of a code, and its own detector (resolve --help)
+  ctwl-decode ask letter.txt                          ask that detector, after your consent (ask --help)
   ctwl-decode scan corpus/ --out results.parquet      many documents (ctwl-decode scan --help)
   ctwl-decode prove letter.txt --profile mine.ctwl --out proof.ctwl
                                                       prove a private profile's code to others (prove --help)
@@ -71,6 +72,7 @@ _COMMANDS = {
     "serve": (".serve.command", "main"),
     "page": (".page.command", "main"),
     "resolve": (".resolve.command", "main"),
+    "ask": (".ask.command", "main"),
     "scan": (".scan.command", "main"),
     "prove": (".prove.command", "main_prove"),
     "verify": (".prove.command", "main_verify"),

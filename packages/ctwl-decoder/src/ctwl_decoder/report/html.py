@@ -5,6 +5,8 @@ Blue is for the code and orange is against it, which everyone can tell apart; pa
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 
@@ -38,13 +40,34 @@ _PAGES.filters |= {
 }  # fmt: skip
 
 
-def html_report(analysis: Analysis) -> str:
-    """A complete HTML document without scripts."""
+@dataclass(frozen=True)
+class Ask:
+    """A form of a service's page by which a person agrees that a passage is sent to a detector.
+
+    Attributes:
+        provider, name, url: whose detector, and where.
+        text: what is sent.
+    """
+
+    provider: int
+    name: str
+    url: str
+    text: str
+
+
+def html_report(analysis: Analysis, asks: Sequence[Ask] = ()) -> str:
+    """A complete HTML document without scripts.
+
+    Args:
+        analysis: what it shows.
+        asks: the forms, where a service shows the page that asks detectors.
+    """
     report, tokens = analysis.report, len(analysis.contributions)
     return _PAGES.get_template("report.html").render(
         report=report,
         title=headline(report),
         caveats=caveats(report),
+        asks=asks,
         likeliest_shown=LIKELIEST_SHOWN,
         likeliest_means=LIKELIEST_MEANS,
         tokens=tokens,
@@ -53,6 +76,11 @@ def html_report(analysis: Analysis) -> str:
         runs=_runs(analysis),
         cut=_MOST if tokens > _MOST else None,
     )
+
+
+def html_answers(title: str, lines: Sequence[str]) -> str:
+    """A complete HTML document of what detectors answered, in sentences."""
+    return _PAGES.get_template("answers.html").render(title=title, lines=lines)
 
 
 def _curve(analysis: Analysis) -> dict[str, object]:

@@ -8,7 +8,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import asdict
 from functools import partial
 from typing import BinaryIO
 
@@ -47,15 +46,25 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    summary = read_logs(arguments.logs)
+    with closed_output_is_fine():
+        print(json.dumps(summary.as_json(), indent=2) if arguments.json else "\n".join(_in_words(summary)))
+    return 0 if summary.complete else 1
+
+
+def read_logs(names: Sequence[str]) -> Summary:
+    """What logs show, in any order; ``-`` is standard input.
+
+    Raises:
+        OptionOutOfRange: one cannot be read, or there is no line of a log in any.
+    """
     with ExitStack() as files:
-        summary = Summary.of(_lines([files.enter_context(_opened(name)) for name in arguments.logs]))
+        summary = Summary.of(_lines([files.enter_context(_opened(name)) for name in names]))
     if not summary.lines:
         raise OptionOutOfRange(
             'there is no line of a log of texts; a server writes one with "log" in its configuration'
         )
-    with closed_output_is_fine():
-        print(json.dumps(_as_json(summary), indent=2) if arguments.json else "\n".join(_in_words(summary)))
-    return 0 if summary.complete else 1
+    return summary
 
 
 @contextmanager
@@ -75,26 +84,6 @@ def _lines(streams: Sequence[BinaryIO]) -> Iterator[bytes]:
     for number in sorted(range(len(streams)), key=times.__getitem__):
         yield firsts[number]
         yield from iter(partial(streams[number].readline, _MOST_BYTES), b"")
-
-
-def _as_json(summary: Summary) -> dict[str, object]:
-    days = [{"day": day, "policy": policy, **vars(sums)} for (day, policy), sums in sorted(summary.days.items())]
-    names = ("profile", "provider", "version", "strategy", "texts")
-    return {
-        "lines": summary.lines,
-        "processes": summary.processes,
-        "first": summary.first,
-        "last": summary.last,
-        "complete": summary.complete,
-        "gaps": [asdict(gap) for gap in summary.gaps],
-        "broken": summary.broken,
-        "repeated": summary.repeated,
-        "unbegun": summary.unbegun,
-        "without_end": summary.without_end,
-        "days": days,
-        "written": [dict(zip(names, (*how, count), strict=True)) for how, count in sorted(summary.written.items())],
-        "policies": summary.policies,
-    }
 
 
 def _in_words(summary: Summary) -> Iterator[str]:

@@ -6,7 +6,7 @@ import codecs
 import math
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
@@ -139,6 +139,28 @@ class Summary:
     def complete(self) -> bool:
         """Whether no line is missing, broken or repeated."""
         return not (self.gaps or self.broken or self.repeated or self.unbegun)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data: the sums by day and policy, and of all days together."""
+        days = [{"day": day, "policy": policy, **vars(sums)} for (day, policy), sums in sorted(self.days.items())]
+        counts = ("marked_texts", "unmarked_texts", "ended", "readable", "tokens", "marked")
+        names = ("profile", "provider", "version", "strategy", "texts")
+        return {
+            "lines": self.lines,
+            "processes": self.processes,
+            "first": self.first,
+            "last": self.last,
+            "complete": self.complete,
+            "gaps": [asdict(gap) for gap in self.gaps],
+            "broken": self.broken,
+            "repeated": self.repeated,
+            "unbegun": self.unbegun,
+            "without_end": self.without_end,
+            "totals": {name: sum(getattr(day, name) for day in self.days.values()) for name in counts},
+            "days": days,
+            "written": [dict(zip(names, (*how, count), strict=True)) for how, count in sorted(self.written.items())],
+            "policies": self.policies,
+        }
 
     def _add(self, line: Line) -> None:
         if not self._count(line):

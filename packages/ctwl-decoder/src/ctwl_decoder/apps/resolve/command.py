@@ -52,15 +52,20 @@ def _resolve(arguments: argparse.Namespace) -> tuple[list[Resolution], str]:
         return [resolve_code(registry, arguments.code)], ""
     if arguments.provider is not None:
         return [resolve_provider(registry, arguments.provider)], ""
-    report = _read(arguments, registry)
+    report = read_codes(arguments, registry, read_text(arguments.file))
     return [resolve_code(registry, code) for code in _codes(report)], headline(report)
 
 
-def _read(arguments: argparse.Namespace, registry: Trusted) -> Report:
+def read_codes(arguments: argparse.Namespace, registry: Trusted, text: str) -> Report:
+    """What a text carries, by a command's options.
+
+    Raises:
+        OptionOutOfRange: the profile is private, so that no registry says anything of its codes.
+        CTWLError: see :meth:`ctwl_decoder.Decoder.decode`.
+    """
     profile = get_profile(arguments.profile)
     if not has_public_key(profile):
         raise OptionOutOfRange(f"the registry says nothing about the codes of {profile.name}, a private profile")
-    text = read_text(arguments.file)
     from ...decoder import Decoder
 
     decoder = Decoder.open(profile, proxy_path=arguments.proxy, device=arguments.device, registry=registry)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
-import prometheus_client
-from fastapi import Depends, FastAPI, File, Form, Query, Request, UploadFile
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, PlainTextResponse
+from fastapi import FastAPI, File, Form, Query, Request, UploadFile
+from fastapi.responses import HTMLResponse
 from fastapi_offline import FastAPIOffline
-from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from ctwl_protocol.proxy import Proxy
@@ -19,30 +16,37 @@ from ctwl_protocol.proxy import Proxy
 from ... import __version__
 from ...documents.files import words_in
 from ...documents.kinds import outer_kind
-from ...errors import OptionOutOfRange, UnsupportedType
+from ...errors import OptionOutOfRange
+from ...report.analysis import Analysis
 from ...report.html import html_report
 from ...report.model import Report
 from ...report.signposts import Resolution, resolve_code, resolve_provider
+from ..ask.wire import Network
 from ..page.build import policy_of
-from .c2pa import PREFIX, add_c2pa
+from .asking import add_asking, forms_of
+from .c2pa import add_c2pa
 from .detect import Detection
 from .front import Front
 from .limits import Limits
 from .manifests import Manifests
-from .problems import Problem, answer, page
-from .schema import PROBLEMS, About, Question, media_type, text_in
+from .operation import accepts, add_error_handlers, add_operation
+from .problems import Problem, page
+from .schema import PROBLEMS, About, Question, text_in
 from .service import Service
 
 _PROBLEM = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 
 
-def create_app(proxy: Proxy, limits: Limits | None = None, manifests: Manifests | None = None) -> FastAPI:
+def create_app(
+    proxy: Proxy, limits: Limits | None = None, manifests: Manifests | None = None, network: Network | None = None
+) -> FastAPI:
     """The service as an ASGI app, which takes over the proxy LM; it is loaded when the app starts.
 
     Args:
         proxy: the proxy LM of the profile to decode.
         limits: the limits.
         manifests: the C2PA manifests of codes; None leaves out the routes of the Soft Binding Resolution API.
+        network: by which the detectors of the registry are asked; None leaves out the routes that ask.
     """
     service = Service(proxy, limits or Limits())
     app = FastAPIOffline(  # FastAPI's own documentation page loads its scripts from another site
@@ -57,18 +61,21 @@ def create_app(proxy: Proxy, limits: Limits | None = None, manifests: Manifests 
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         lifespan=service.lifespan,
     )
-    _add_decoding(app, service)
+    _add_decoding(app, service, asks=network is not None)
     _add_resolver(app, service)
     if manifests is not None:
         add_c2pa(app, service, proxy.profile, manifests)
-    _add_operation(app, service, About.of(proxy.profile, service.limits))
-    _add_error_handlers(app)
+    if network is not None:
+        add_asking(app, service, network)
+    _add_about(app, About.of(proxy.profile, service.limits))
+    add_operation(app, service.admission, service.metrics)
+    add_error_handlers(app)
     endpoints = frozenset([*app.openapi()["paths"], "/openapi.json", "/docs"])
     app.add_middleware(Front, limits=service.limits, metrics=service.metrics, endpoints=endpoints)
     return app
 
 
-def _add_decoding(app: FastAPI, service: Service) -> None:
+def _add_decoding(app: FastAPI, service: Service, *, asks: bool) -> None:
     @app.head("/", include_in_schema=False)
     @app.get("/", response_class=HTMLResponse, summary="The page")
     async def home() -> Response:
@@ -77,7 +84,7 @@ def _add_decoding(app: FastAPI, service: Service) -> None:
     @app.post(
         "/v1/decode",
         responses={status: {"model": Problem, "description": why} for status, why in PROBLEMS.items()},
-        dependencies=[_accepts("application/json")],
+        dependencies=[accepts("application/json")],
         summary="Decode a text",
     )
     async def decode(question: Question, request: Request) -> Report:
@@ -87,7 +94,7 @@ def _add_decoding(app: FastAPI, service: Service) -> None:
     @app.post(
         "/v1/detect",
         responses={status: {"model": Problem, "description": why} for status, why in PROBLEMS.items()},
-        dependencies=[_accepts("application/json")],
+        dependencies=[accepts("application/json")],
         summary="Decode a text, for verification plug-ins",
     )
     async def detect(question: Question, request: Request) -> Detection:
@@ -97,7 +104,7 @@ def _add_decoding(app: FastAPI, service: Service) -> None:
     @app.post(
         "/report",
         responses={status: {"description": why, "content": _PROBLEM} for status, why in PROBLEMS.items()},
-        dependencies=[_accepts("multipart/form-data", "application/x-www-form-urlencoded")],
+        dependencies=[accepts("multipart/form-data", "application/x-www-form-urlencoded")],
         response_class=HTMLResponse,
         summary="Decode a text into a page",
     )
@@ -115,7 +122,12 @@ def _add_decoding(app: FastAPI, service: Service) -> None:
             kind = outer_kind(data)
             named = file.content_type if file else None
             given = partial(words_in, data, kind, "the file") if kind else text_in(data, named, "the file")
-        return await service.decode(request, given, lambda analysis: page(html_report(analysis)))
+
+        def shown(analysis: Analysis) -> Response:
+            forms = forms_of(analysis, service.registry) if asks else []
+            return page(html_report(analysis, forms), forms=bool(forms))
+
+        return await service.decode(request, given, shown)
 
 
 def _add_resolver(app: FastAPI, service: Service) -> None:
@@ -135,53 +147,7 @@ def _add_resolver(app: FastAPI, service: Service) -> None:
         raise OptionOutOfRange("name one thing to resolve: code or provider")
 
 
-def _add_operation(app: FastAPI, service: Service, about: About) -> None:
+def _add_about(app: FastAPI, about: About) -> None:
     @app.get("/v1/profile", summary="The profile and the limits")
     async def profile() -> About:
         return about
-
-    @app.head("/healthz", include_in_schema=False)  # some monitors send HEAD
-    @app.get("/healthz", summary="Whether the process runs")
-    async def healthz() -> dict[str, str]:
-        return {"status": "ok"}
-
-    @app.head("/readyz", include_in_schema=False)
-    @app.get("/readyz", responses={503: {"model": Problem}}, summary="Whether it takes requests")
-    async def readyz() -> dict[str, str]:
-        service.admission.check()
-        return {"status": "ready"}
-
-    @app.get("/metrics", response_class=PlainTextResponse, summary="Metrics for Prometheus")
-    async def metrics() -> Response:
-        return Response(
-            prometheus_client.generate_latest(service.metrics.registry),
-            media_type=prometheus_client.CONTENT_TYPE_PLAIN_0_0_4,
-        )
-
-
-def _accepts(*types: str) -> Any:
-    """A dependency of an endpoint that reads bodies of these media types; it raises UnsupportedType for all others."""
-
-    async def check(request: Request) -> None:
-        if media_type(request) not in types:
-            raise UnsupportedType(f"the body must be {' or '.join(types)}")
-
-    return Depends(check)
-
-
-def _add_error_handlers(app: FastAPI) -> None:
-    @app.exception_handler(HTTPException)
-    async def refused(_: Request, error: HTTPException) -> Response:
-        message = str(error.detail)
-        code = "malformed" if error.status_code == 400 else message.lower().replace(" ", "-")
-        return answer(error.status_code, Problem(code=code, message=message), error.headers)
-
-    @app.exception_handler(RequestValidationError)
-    async def invalid(request: Request, error: RequestValidationError) -> Response:
-        """Say what is wrong with the fields, without their content."""
-        if any(each["type"] == "json_invalid" for each in error.errors()):
-            return answer(400, Problem(code="malformed", message="the body is not JSON"))
-        found = [(".".join(str(part) for part in each["loc"][1:]), str(each["msg"])) for each in error.errors()[:3]]
-        message = "; ".join(f"{place}: {what}" if place else what for place, what in found)
-        status = 400 if request.scope["path"].startswith(PREFIX) else 422  # C2PA's API has no 422
-        return answer(status, Problem(code=OptionOutOfRange.code, message=message))

@@ -127,6 +127,7 @@ def add_c2pa(app: FastAPI, service: Service, profile: Profile, manifests: Manife
             codes = codes_of_value(value)
         except OptionOutOfRange as error:
             raise HTTPException(400, str(error)) from error
+        await request.body()  # so that the next message is the disconnect
         return await service.look_up(request, partial(_matches, manifests, [codes], most))
 
 

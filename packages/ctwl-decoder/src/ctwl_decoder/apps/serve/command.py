@@ -7,6 +7,7 @@ examples:
   ctwl-decode serve --trust-proxy 127.0.0.1               for the world, behind a reverse proxy on this machine
 
   ctwl-decode serve --manifests bindings.json             C2PA manifests of texts and codes, too
+  ctwl-decode serve --ask                                 people may ask the providers' own detectors through it
 
   curl -F file=@letter.txt http://127.0.0.1:8000/report > report.html
   curl --json '{"text": "..."}' http://127.0.0.1:8000/v1/decode
@@ -25,108 +26,57 @@ exit status: 0 the service was stopped; 2 an error.
 from __future__ import annotations
 
 import argparse
-import logging
-import socket
 from collections.abc import Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 
 from ctwl_protocol import get_profile
-from ctwl_protocol.command import closed_output_is_fine, command_parser, help_in, run_command
+from ctwl_protocol.command import command_parser, help_in, run_command
 from ctwl_protocol.environment import PROXY, REGISTRY
 
-from ...errors import CannotServe, needing
+from ...errors import needing
 from ...options import add_proxy_options
-from .limits import Limits
+from .running import add_service_options, bind, limits_of, log_requests, run_until_stopped, trusted_of
 
 
 def _parser() -> argparse.ArgumentParser:
     what = "Serve the decoder: a web page for people and an HTTP API for programs."
     parser = command_parser("ctwl-decode serve", what, help_in(__doc__), [*PROXY, REGISTRY])
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default 127.0.0.1, this machine)")
-    parser.add_argument("--port", type=int, default=8000, help="port; 0 takes a free one (default 8000)")
+    add_service_options(parser, 8000)
     add_proxy_options(parser)
-    parser.add_argument(
-        "--trust-proxy",
-        metavar="ADDRESSES",
-        help="comma-separated addresses and networks of reverse proxies: take the client's address from their "
-        "X-Forwarded-For",
-    )
     parser.add_argument(
         "--manifests",
         metavar="FILE",
         help="answer C2PA's Soft Binding Resolution API, from a JSON file that maps codes to manifests, or from a "
         "provider's own API (https://...), which is then asked",
     )
-    parser.add_argument("--access-log", action="store_true", help="log a line per request, without what was sent")
-    limits = parser.add_argument_group("limits")
-    for name, field in Limits.model_fields.items():
-        limits.add_argument(
-            f"--max-{name.replace('_', '-')}",
-            dest=name,
-            metavar="N",
-            type=type(field.default),
-            default=field.default,
-            help=f"{field.description} (default {field.default:g})",
-        )
+    parser.add_argument(
+        "--ask",
+        action="store_true",
+        help="let people and programs ask the detectors that the registry names, through "
+        "this service, after their consent (default: it asks nobody)",
+    )
     return parser
 
 
-def _bind(host: str, port: int) -> socket.socket:
-    """A listening socket, bound before a model is loaded, so that a port in use is reported at once.
-
-    Raises:
-        CannotServe: the address is not this machine's, or the port is in use or reserved.
-    """
-    if not 0 <= port < 1 << 16:
-        raise CannotServe(f"{port} is not a port; ports are numbers from 0 to 65535")
-    try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family, backlog=512)
-    except OSError as error:
-        raise CannotServe(
-            f"cannot listen at {host} port {port}: {error}; if another program has the port, --port 0 takes a free one"
-        ) from error
-
-
 def _serve(arguments: argparse.Namespace) -> int:
-    limits = Limits(**{name: getattr(arguments, name) for name in Limits.model_fields})
+    limits = limits_of(arguments)
     profile = get_profile(arguments.profile)  # a wrong name fails before a model is loaded
-    with closing(_bind(arguments.host, arguments.port)) as listener:
+    with closing(bind(arguments.host, arguments.port)) as listener:
         with needing("serve", "serving"):
-            import uvicorn
-
+            from ..ask.wire import Network
             from .app import create_app
             from .c2pa import manifests_of
-            from .server import configure, trusted_proxies
-        given = arguments.trust_proxy
-        trusted = None if given is None else trusted_proxies(given, listener.getsockname()[0])
+        trusted = trusted_of(arguments, listener)
         from ctwl_protocol.proxy import open_proxy
 
         from ...decoder import Decoder
 
-        class Server(uvicorn.Server):
-            async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-                await super().startup(sockets)
-                if not self.started:  # some versions of uvicorn return, others exit
-                    return
-                host, port = listener.getsockname()[:2]
-                url = f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
-                with closed_output_is_fine():
-                    print(f"ctwl-decode: serving {profile.name} at {url} (Ctrl+C ends it)")
-
-        logging.basicConfig(format="%(asctime)s %(message)s", level=logging.ERROR)
-        logging.getLogger("python_multipart").setLevel(logging.CRITICAL)  # it would log bytes of a malformed form
-        logging.getLogger(__package__).setLevel(logging.INFO if arguments.access_log else logging.ERROR)
+        log_requests(access_log=arguments.access_log)
         manifests = manifests_of(arguments.manifests, profile) if arguments.manifests else None
         proxy = open_proxy(profile, path=arguments.proxy, device=arguments.device)
         Decoder(proxy).load()  # what is missing is reported before anything is served
-        config = configure(create_app(proxy, limits, manifests), limits, trusted=trusted)
-        server = Server(config)
-        with suppress(KeyboardInterrupt):  # uvicorn raises the signal again when it has shut down
-            with suppress(SystemExit):  # of uvicorn, with a status of its own
-                server.run(sockets=[listener])
-            if not server.started:
-                raise CannotServe("the service did not start; the log above says why")
+        app = create_app(proxy, limits, manifests, Network() if arguments.ask else None)
+        run_until_stopped(app, limits, listener, trusted, f"ctwl-decode: serving {profile.name}")
     return 0
 
 

@@ -9,16 +9,22 @@ from pydantic import BaseModel, Field
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from ctwl_protocol import CTWLError
-from ctwl_protocol.errors import FieldOutOfRange
+from ctwl_protocol.errors import FieldOutOfRange, QuestionMalformed, QuestionTooLarge
 
 from ...errors import (
     BodyTooSlow,
+    DetectorFailed,
     DocumentRefused,
     InputTooLarge,
+    KeepRefused,
+    NoConsent,
     NotOpened,
     NotText,
     OptionOutOfRange,
+    ProviderUnknown,
+    RateExceeded,
     ServiceError,
+    TokenRefused,
     TooManyAtOnce,
     UnsupportedType,
 )
@@ -31,14 +37,22 @@ _STATUS: dict[type[CTWLError], int] = {
     NotOpened: 422,
     DocumentRefused: 422,
     OptionOutOfRange: 422,
+    NoConsent: 422,
     FieldOutOfRange: 422,
     BodyTooSlow: 408,
+    QuestionMalformed: 400,
+    QuestionTooLarge: 413,
+    TokenRefused: 401,
+    ProviderUnknown: 422,
+    KeepRefused: 422,
+    RateExceeded: 429,
+    DetectorFailed: 503,
     TooManyAtOnce: 429,
     ServiceError: 503,  # the base of the two before it: the first that fits counts
 }
 
 _LATER = {"retry-after": "5"}
-_ADVICE = {429: _LATER, 503: _LATER}
+_ADVICE = {401: {"www-authenticate": "Bearer"}, 429: _LATER, 503: _LATER}
 """The headers that go with a status."""
 
 
@@ -63,10 +77,16 @@ def answer(status: int, problem: Problem, headers: Mapping[str, str] | None = No
     return JSONResponse({"code": problem.code, "message": message}, status, headers)
 
 
-def page(document: str, policy: str | None = None) -> Response:
-    """An HTML page that no other page may frame; its policy, where none is given, allows its own inline style alone."""
+def page(document: str, policy: str | None = None, *, forms: bool = False) -> Response:
+    """An HTML page that no other page may frame; its policy, where none is given, allows its own inline style alone.
+
+    Args:
+        document: the page.
+        policy: its content security policy.
+        forms: whether it has forms for this service.
+    """
     if policy is None:
         style = re.search("<style>(.*?)</style>", document, re.S)  # the first one, before any text of a client
         policy = f"default-src 'none'; style-src {source_of(style[1])}" if style else "default-src 'none'"
-        policy += "; base-uri 'none'; form-action 'none'"
+        policy += f"; base-uri 'none'; form-action '{'self' if forms else 'none'}'"
     return HTMLResponse(document, headers={"content-security-policy": f"{policy}; frame-ancestors 'none'"})

@@ -65,7 +65,7 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-_Provider = Annotated[int, Field(ge=0, lt=1 << 10), BeforeValidator(_whole)]
+Provider = Annotated[int, Field(ge=0, lt=1 << 10), BeforeValidator(_whole)]
 _Version = Annotated[int, Field(ge=0, lt=1 << 4), BeforeValidator(_whole)]
 
 
@@ -82,7 +82,7 @@ class Question(BaseModel):
         "the better of half, for unbiased and delta, and race, for gumbel; light where that is conclusive, else whole "
         "(auto).",
     )
-    beacons: list[Annotated[tuple[_Provider, _Version], Strict(False)]] | None = Field(
+    beacons: list[Annotated[tuple[Provider, _Version], Strict(False)]] | None = Field(
         default=None,
         min_length=1,
         max_length=1024,

@@ -94,7 +94,7 @@ class Service:
         decoder, client = self._decoder.with_weigh(turns), client_of(request.scope["client"])
         try:
             work = self.admission.run(client, lambda: then(decoder.analyse(self._opened(text), **options)))
-            return await _while_connected(request, work)
+            return await while_connected(request, work)
         finally:
             turns.cancel()
 
@@ -116,7 +116,7 @@ class Service:
         """Look something up elsewhere, in a thread that decodes no text.
 
         Args:
-            request: the request.
+            request: the request, whose body has been read.
             work: the work. When its event is set, nobody waits for it any more.
 
         Raises:
@@ -125,11 +125,10 @@ class Service:
             RequestCancelled: the client closed the connection.
             CTWLError: what the work raises.
         """
-        await request.body()  # so that the next message is the disconnect
         given_up, client = Event(), client_of(request.scope["client"])
         try:
             async with asyncio.timeout(_LOOK_UP_SECONDS):
-                return await _while_connected(request, self._look_ups.run(client, lambda: work(given_up)))
+                return await while_connected(request, self._look_ups.run(client, lambda: work(given_up)))
         except TimeoutError as error:
             message = f"the look-up took more than {_LOOK_UP_SECONDS:g} seconds; try again later"
             raise ManifestsUnavailable(message) from error
@@ -167,7 +166,7 @@ class Service:
                 _logger.error("the registry cannot be reloaded: %s", error)
 
 
-async def _while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
+async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
     """The result of the work; where the client closes the connection first, the work is cancelled.
 
     Raises:

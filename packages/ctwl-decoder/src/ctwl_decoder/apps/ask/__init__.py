@@ -1,0 +1,1 @@
+"""Asking providers' own detectors."""

@@ -1,0 +1,1 @@
+"""A provider's own detector as a service (spec section 20)."""

@@ -1,0 +1,193 @@
+"""The detectors: each takes a text and a level, and gives what is answered of it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ctwl_protocol import get_profile
+from ctwl_protocol.asking import MAX_ANSWER, Answer, Question
+from ctwl_protocol.errors import AnswerMalformed, first_line
+from ctwl_protocol.profile import has_public_key
+from ctwl_protocol.schema import describe_error, read_json
+
+from ...errors import DetectorFailed, DetectorMalformed, KeepRefused, ProviderUnknown, needing
+from . import p_values
+from .settings import Ctwl, Gumbel, Kgw, Program, Settings
+
+SECONDS = 50.0
+"""For a command of the provider's own."""
+
+_TOO_SHORT = "The text is too short."
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a detector says of a text.
+
+    Attributes:
+        error_rate: how often another text looks at least so clear; None where it cannot tell.
+        places: the passages found, in characters; none where it judges the text as a whole.
+        says: words for people.
+    """
+
+    error_rate: float | None
+    places: Sequence[tuple[int, int]] = ()
+    says: str = ""
+
+
+Detect = Callable[[str, float], Finding]
+"""From a text and a level to a finding."""
+
+
+class Detector:
+    """A provider's detector, loaded.
+
+    Attributes:
+        settings: what it is.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        """Load it.
+
+        Raises:
+            DetectorMalformed: its tokenizer cannot be read.
+            ExtraMissing: a package is missing.
+            CTWLError: its profile cannot be opened.
+        """
+        self.settings = settings
+        self._detect = _opened(settings)
+
+    def check(self, question: Question) -> None:
+        """Refuse (ProviderUnknown, KeepRefused) a question before any work."""
+        if question.provider != self.settings.provider:
+            raise ProviderUnknown(f"this is the detector of provider {self.settings.provider}; ask the registry again")
+        if isinstance(self.settings, Program) and self.settings.keeps_days > question.keep_days:
+            raise KeepRefused(f"this detector keeps texts for {self.settings.keeps_days} days; ask with that keep_days")
+
+    def answer(self, question: Question) -> Answer:
+        """The answer to a question.
+
+        Raises:
+            ProviderUnknown, KeepRefused: see :meth:`check`.
+            DetectorFailed: the provider's command fails.
+        """
+        self.check(question)
+        found = self._detect(question.text, question.level)
+        own = self.settings if isinstance(self.settings, Program) else None
+        common: dict[str, Any] = {"provider": question.provider, "says": found.says[:500]}
+        common["kept_days"] = own.keeps_days if own else 0
+        if found.error_rate is None:
+            return Answer(outcome="unable", basis=(), error_rate=None, measured=None, **common)
+        is_found = found.error_rate <= question.level
+        try:
+            answer = Answer(
+                outcome="found" if is_found else "none",
+                basis=tuple(own.basis) if own else ("watermark",),
+                error_rate=found.error_rate,
+                measured=bool(own and own.measured),
+                places=tuple(found.places) if is_found else (),
+                **common,
+            )
+            answer.check(question)
+        except (ValidationError, AnswerMalformed) as error:
+            raise DetectorFailed("the detector's finding contradicts itself; tell its provider") from error
+        return answer
+
+
+def _opened(settings: Settings) -> Detect:
+    match settings:
+        case Ctwl():
+            return _ctwl(settings)
+        case Program():
+            return partial(_run, settings)
+    tokens, size = _tokenizer(settings.tokenizer)
+    with needing("detector", "this detector"):
+        import scipy  # noqa: F401 - what is missing is said at the start
+    if isinstance(settings, Gumbel):
+        return lambda text, _: _by_p_value(p_values.gumbel(tokens(text), settings.key))
+    with needing("torch", f"the kind {settings.kind}"):
+        from transformers import SynthIDTextWatermarkingConfig, WatermarkingConfig
+    told = settings.model_dump(exclude={"kind", "provider", "tokenizer", "vocabulary"})
+    whole = settings.vocabulary or size
+    if isinstance(settings, Kgw):
+        kgw = WatermarkingConfig(**told)
+        return lambda text, _: _by_p_value(p_values.kgw(tokens(text), kgw, whole))
+    synthid = SynthIDTextWatermarkingConfig(**told)
+    return lambda text, _: _by_p_value(p_values.synthid(tokens(text), synthid, whole))
+
+
+def _by_p_value(p_value: float | None) -> Finding:
+    return Finding(p_value, says=_TOO_SHORT if p_value is None else "")
+
+
+def _tokenizer(path: str) -> tuple[Callable[[str], list[int]], int]:
+    """From a text to its tokens, without special ones; and the size of the vocabulary."""
+    from tokenizers import Tokenizer
+
+    file = Path(path) / "tokenizer.json" if Path(path).is_dir() else Path(path)
+    try:
+        found = Tokenizer.from_file(str(file))
+    except Exception as error:  # the library raises nothing narrower
+        raise DetectorMalformed(f"cannot read the tokenizer {file}: {first_line(error)}") from error
+    return lambda text: list(found.encode(text, add_special_tokens=False).ids), found.get_vocab_size()
+
+
+def _ctwl(settings: Ctwl) -> Detect:
+    from ctwl_protocol.proxy import open_proxy
+
+    from ...decoder import Decoder
+
+    profile = get_profile(settings.profile)
+    decoder = Decoder(open_proxy(profile, path=settings.proxy))
+    if not settings.light:
+        decoder.load()
+    own = [(settings.provider, version) for version in range(16)] if has_public_key(profile) else None
+
+    def detect(text: str, level: float) -> Finding:
+        report = decoder.decode(text, alpha=level, score="light" if settings.light else "auto", beacons=own)
+        if report.outcome == "too-short":
+            return Finding(None, says=_TOO_SHORT)
+        if not report.detected and report.p_value <= level:
+            return Finding(None, says="Texts of this kind may fit the code without a watermark.")
+        return Finding(report.p_value, [(span.start, span.end) for span in report.spans[:64]])
+
+    return detect
+
+
+class _Said(BaseModel):
+    """What a command of the provider's own prints."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    error_rate: float | None = Field(ge=0, le=1)
+    places: list[tuple[int, int]] = Field(default=[], max_length=64)
+    says: str = Field(default="", max_length=500)
+
+
+def _run(settings: Program, text: str, level: float) -> Finding:
+    """Ask a command.
+
+    Raises:
+        DetectorFailed: it fails, takes too long, or prints something else.
+    """
+    try:
+        done = subprocess.run(
+            [*settings.command, str(level)], input=text.encode(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            timeout=SECONDS, check=True,
+        )  # fmt: skip
+        said = _Said.model_validate_json(json.dumps(read_json(done.stdout[: MAX_ANSWER + 1])))
+    except (OSError, subprocess.SubprocessError) as error:
+        raise DetectorFailed(f"the detector's command failed: {type(error).__name__}; try again later") from error
+    except ValidationError as error:
+        raise DetectorFailed(f"the detector's command prints no finding: {describe_error(error)}") from error
+    except ValueError as error:
+        raise DetectorFailed("the detector's command prints no JSON") from error
+    return Finding(said.error_rate, said.places, said.says)

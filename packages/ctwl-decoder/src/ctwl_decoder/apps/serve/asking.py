@@ -1,0 +1,113 @@
+"""The routes by which people and programs ask the registry's detectors through a service, after consent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from fastapi import FastAPI, Form, Request
+from fastapi.responses import HTMLResponse
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from starlette.responses import Response
+
+from ctwl_protocol.registry import Trusted
+
+from ...errors import InputTooLarge, NoConsent
+from ...options import ALPHA
+from ...report.analysis import Analysis
+from ...report.html import Ask, html_answers
+from ...report.model import Report
+from ..ask.asking import ask_all, queries, together
+from ..ask.model import Answers, Query
+from ..ask.wire import Network
+from ..ask.wording import in_lines
+from .operation import accepts
+from .problems import Problem, page
+from .schema import PROBLEMS, Provider
+from .service import Service
+
+_SECONDS = 8.0
+"""For all answers to one request."""
+
+
+def _true(value: object) -> object:
+    """True itself: Python takes 1 for it."""
+    if value is not True:
+        raise ValueError("true is wanted, where the person agrees")
+    return value
+
+
+class Asking(BaseModel):
+    """Whom to ask about what; ``consent`` says that the person whose question it is agrees that the text is sent."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    text: str = Field(min_length=1, description="The text; GET /v1/profile says how long it may be.")
+    consent: Annotated[Literal[True], BeforeValidator(_true)] = Field(
+        description="The person who asks agrees that the text is sent to the detectors."
+    )
+    provider: Provider | None = Field(
+        default=None, description="Ask this provider's detector about the whole text, without reading it first."
+    )
+    level: float = Field(default=ALPHA, gt=0, lt=1, description="Level of all questions together.")
+    keep_days: int = Field(default=0, ge=0, le=366, description="Days that a detector may keep the text.")
+    whole: bool = Field(default=False, description="Send the whole text, not the passages found alone.")
+
+
+def add_asking(app: FastAPI, service: Service, network: Network) -> None:
+    """Add the routes; nobody is asked but detectors whose addresses the trusted registry names."""
+
+    async def answered(request: Request, asked: Asking) -> Answers:
+        report = None
+        if len(asked.text) > service.limits.characters:
+            raise InputTooLarge(
+                f"at most {service.limits.characters:,} characters are allowed here; ask about a passage"
+            )
+        if asked.provider is None:
+            report = await service.decode(request, asked.text, _report, alpha=asked.level)
+        providers = [] if asked.provider is None else [asked.provider]
+        found = queries(
+            asked.text, report, service.registry, level=asked.level, providers=providers, keep_days=asked.keep_days,
+            whole=asked.whole,
+        )  # fmt: skip
+        replies = await service.look_up(request, lambda _: ask_all(found, network, seconds=_SECONDS))
+        return together(found, replies, report, routed=report is not None and not report.signposts)
+
+    @app.post(
+        "/v1/ask",
+        responses={status: {"model": Problem, "description": why} for status, why in PROBLEMS.items()},
+        dependencies=[accepts("application/json")],
+        summary="Ask the providers' own detectors about a text",
+    )
+    async def ask(asked: Asking, request: Request) -> Answers:
+        return await answered(request, asked)
+
+    @app.post(
+        "/ask",
+        dependencies=[accepts("application/x-www-form-urlencoded")],
+        response_class=HTMLResponse,
+        summary="Ask one provider's detector, for the page",
+    )
+    async def ask_page(
+        request: Request,
+        provider: Annotated[int, Form(ge=0, lt=1 << 10)],
+        text: Annotated[str, Form(min_length=1)],
+        consent: Annotated[str, Form()] = "",
+    ) -> Response:
+        if consent != "yes":
+            raise NoConsent("nothing was sent; agree first that it is")
+        asked = Asking(text=text.replace("\r\n", "\n"), consent=True, provider=provider)
+        found = await answered(request, asked)
+        return page(html_answers("What the detector answers", in_lines(found)))
+
+
+def _report(analysis: Analysis) -> Report:
+    return analysis.report
+
+
+def forms_of(analysis: Analysis, registry: Trusted) -> list[Ask]:
+    """The forms of a report's page: one for each passage that a detector can be asked about."""
+    if not analysis.report.signposts:
+        return []
+    asked: Sequence[Query] = queries(analysis.text, analysis.report, registry, level=ALPHA)
+    return [Ask(each.detector.provider, each.detector.name, each.detector.url, each.question.text) for each in asked]

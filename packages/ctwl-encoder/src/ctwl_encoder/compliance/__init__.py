@@ -1,0 +1,1 @@
+"""What a provider owes under the EU's code, from measured figures."""

@@ -1,0 +1,210 @@
+"""The measures of the code, one by one: what the figures show, and what remains open.
+
+The numbers of measures are those that summaries of the code quote (docs/compliance.md names them). A measure is
+``shown`` where the figures answer it, ``partly`` where they answer a part, ``open`` where they say nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from .figures import Figures, Source
+
+State = Literal["shown", "partly", "open"]
+
+_NINE_IN_TEN = 0.9
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One measure of the code.
+
+    Attributes:
+        name: what is asked for.
+        state: how far the figures answer it.
+        shows: what they show.
+        remains: what remains open, in plain words.
+    """
+
+    name: str
+    state: State
+    shows: str
+    remains: str
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the page rests on.
+
+    Attributes:
+        log: what ``ctwl-encode audit --json`` says of the logs.
+        plan: what ``ctwl-encode plan --json`` printed.
+        numbers: the specification's numbers.
+        figures: those that were used.
+    """
+
+    log: Source
+    plan: Source
+    numbers: Source
+    figures: Figures
+
+    def strategies(self) -> list[str]:
+        """The strategies that the log shows, the commonest first."""
+        written = sorted(self.log.data["written"], key=lambda each: -each["texts"])
+        return list(dict.fromkeys(each["strategy"] for each in written))
+
+    def row(self) -> str | None:
+        """The pointer to the plan's row of the commonest strategy; None where the plan did not measure it."""
+        names = [self.figures.value(self.plan, f"/rows/{i}/name") for i in range(len(self.plan.data.get("rows", [])))]
+        for strategy in self.strategies()[:1]:
+            for place, name in enumerate(names):
+                if str(name).split()[0] == strategy:
+                    return f"/rows/{place}"
+        return None
+
+
+def measures(given: Evidence) -> list[Measure]:
+    """All measures, in the code's order."""
+    return [
+        Measure(
+            "Metadata that is digitally signed (1.1.1)", "open", "",
+            "CTWL signs no metadata. Sign that of the files that you deliver. Plain text that is copied keeps none.",
+        ),
+        _watermark(given),
+        _logging(given),
+        Measure(
+            "Markings of inputs are retained (1.2)", "open", "",
+            "The log does not say whether marks of inputs were carried on. A service that rewrites texts has relays.",
+        ),
+        Measure(
+            "Users may not remove markings (1.2)", "open", "", "Your terms of use have to say it; no figure can."
+        ),
+        _provenance(given),
+        Measure(
+            "A detector, free of charge", "open", "",
+            "The software reads these texts for everybody. Say at what address you offer it, and for which profile.",
+        ),
+        _effective(given),
+        _reliable(given),
+        Measure(
+            "Robust against common changes", "open", "",
+            "Neither file measures it. Change texts of your own as people do, and count how many are still found.",
+        ),
+        _quality(given),
+        Measure(
+            "Interoperable detection (3.4, by 2 February 2027)", "partly",
+            "The marks are those of an open protocol, which every reader reads.",
+            "If you have a detector of your own, have it named in a registry, and let it answer questions. There is no "
+            "public registry yet.",
+        ),
+        Measure(
+            "Documentation and tests", "partly", "This page, made from the files named at its end.",
+            "Keep the files. Make the page anew when the model, its settings or the strategy changes.",
+        ),
+    ]  # fmt: skip
+
+
+def _watermark(given: Evidence) -> Measure:
+    show, total = given.figures.show, given.log.data["totals"]
+    marked, unmarked = (show(given.log, f"/totals/{each}", "{:,}") for each in ("marked_texts", "unmarked_texts"))
+    ways = ", ".join(_written(given))
+    shows = f"{marked} texts were to be marked ({ways}), and {unmarked} texts were not."
+    remains = []
+    if total["unmarked_texts"]:
+        remains.append("Say why texts were written without a mark, and whether they were exempt.")
+    if len(given.strategies()) > 1:
+        remains.append("Texts were written by several strategies; the plan's figures below are those of the commonest.")
+    if not total["marked_texts"]:
+        remains.append("No marked text is in the log.")
+    state: State = "open" if not total["marked_texts"] else "partly" if remains else "shown"
+    name = "An imperceptible watermark in free-form text of more than 200 tokens (1.1.2)"
+    return Measure(name, state, shows, " ".join(remains))
+
+
+def _written(given: Evidence) -> Iterator[str]:
+    for place in range(len(given.log.data["written"])):
+        at = f"/written/{place}"
+        texts = given.figures.show(given.log, f"{at}/texts", "{:,}")
+        yield f"{texts} by {given.figures.value(given.log, f'{at}/strategy')}"
+
+
+def _logging(given: Evidence) -> Measure:
+    show, complete = given.figures.show, bool(given.figures.value(given.log, "/complete"))
+    lines, first, last = (show(given.log, f"/{each}") for each in ("lines", "first", "last"))
+    shows = f"The log has {lines} lines from {first} to {last}. It holds no text."
+    if complete:
+        return Measure("Logging (1.1.3, optional)", "shown", f"{shows} No line is missing between two others.", "")
+    return Measure(
+        "Logging (1.1.3, optional)",
+        "partly",
+        shows,
+        "Lines are missing, broken or repeated: ctwl-encode audit names them.",
+    )
+
+
+def _provenance(given: Evidence) -> Measure:
+    pairs = []
+    for place in range(len(given.log.data["written"])):
+        provider, version = (
+            given.figures.show(given.log, f"/written/{place}/{each}") for each in ("provider", "version")
+        )
+        pairs.append(f"provider {provider}, model version {version}")
+    shows = f"Texts carry the numbers of {'; '.join(dict.fromkeys(pairs))}." if pairs else ""
+    return Measure(
+        "Information about provenance (1.3, optional)", "partly" if pairs else "open", shows,
+        "A number names you to the public only where a public registry lists it. There is none yet.",
+    )  # fmt: skip
+
+
+def _effective(given: Evidence) -> Measure:
+    name, show, row = "Effective: the mark is found", given.figures.show, given.row()
+    ended, readable = (show(given.log, f"/totals/{each}", "{:,}") for each in ("ended", "readable"))
+    shows = f"Of {ended} texts that ended, a reader is expected to find {readable}."
+    if row is None:
+        return Measure(
+            name, "partly", shows, "The plan did not measure the strategy of the log. Run it with that strategy."
+        )
+    found, trials = (show(given.plan, f"{row}/effect/found/{each}") for each in ("successes", "trials"))
+    low, high = (show(given.plan, f"{row}/effect/found/{each}", "{:.0%}") for each in ("low", "high"))
+    most = show(given.plan, "/settings/sampling/max_new_tokens")
+    shows += f" Measured: found in {found} of {trials} texts of up to {most} tokens (95 % interval {low} to {high})."
+    tokens = given.figures.value(given.plan, f"{row}/effect/needed/tokens")
+    if tokens is not None:
+        shows += f" Nine in ten are found from {show(given.plan, f'{row}/effect/needed/tokens')} tokens on."
+    values = (given.figures.value(given.plan, f"{row}/effect/found/{each}") for each in ("successes", "trials"))
+    successes, of = values
+    remains = [] if _same_profile(given) else ["The plan was measured under another profile than the log's."]
+    if successes < _NINE_IN_TEN * of:
+        remains.append("Fewer than nine in ten are found at these settings. Say so, or choose another strategy.")
+    return Measure(name, "partly" if remains else "shown", shows, " ".join(remains))
+
+
+def _same_profile(given: Evidence) -> bool:
+    profile = given.figures.value(given.plan, "/settings/profile")
+    return all(each["profile"] == profile for each in given.log.data["written"])
+
+
+def _reliable(given: Evidence) -> Measure:
+    level = given.figures.show(given.numbers, "/search/level/value", "{:g}")
+    return Measure(
+        "Reliable: other texts are not called marked", "partly",
+        f"By default the decoder calls a text marked if its exact p-value is at most {level}. That is its rate of "
+        "false alarms, over keys.",
+        "Count how many texts by people, of your kinds and languages, the decoder calls marked.",
+    )  # fmt: skip
+
+
+def _quality(given: Evidence) -> Measure:
+    name, show, row = "Quality of the text is kept", given.figures.show, given.row()
+    if row is None:
+        return Measure(name, "open", "", "The plan did not measure the strategy of the log.")
+    mean, low, high = (show(given.plan, f"{row}/effect/change/{each}", "{:+.3f}") for each in ("mean", "low", "high"))
+    cost = show(given.plan, f"{row}/effect/cost", "{:.2f}")
+    return Measure(
+        name, "partly",
+        f"Marking changes the expected NLL by {mean} nats a token (95 % interval {low} to {high}). A step takes {cost} "
+        "times as long.",
+        "No task score and no judgement by people is in the files.",
+    )  # fmt: skip

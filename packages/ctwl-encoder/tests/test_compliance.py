@@ -1,0 +1,159 @@
+"""The page of compliance: every figure stands where it says, and what is not measured remains open."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctwl_encoder.command import main
+from ctwl_encoder.integrations.log import TextLog, began, finished
+from ctwl_encoder.integrations.policy import Policy
+
+ROOT = Path(__file__).parents[3]
+PROFILE = "org.ctwl.smollm2-135m.1"
+
+
+def log_of(path: Path, *, marked: int = 3, unmarked: int = 1, strategy: str = "gumbel") -> Path:
+    """A log as a server writes it."""
+    decided = Policy(provider=42, version=3, profile=PROFILE, log=str(path), strategy=strategy)
+    log = TextLog(decided, wait=True)
+    for number in range(marked):
+        request = decided.request(None, 0.7)
+        assert request is not None
+        begun = began(decided, f"chatcmpl-{number}", request, request.payload(number))
+        line = log.write([begun])
+        log.write([finished(begun, line, Counter({None: 90, "no place to mark": 10}), -30.0 if number else -1.0)])
+    for number in range(unmarked):
+        log.write([began(decided, f"plain-{number}", None)])
+    return path
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return log_of(tmp_path / "ctwl.log")
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    """A plan as ``ctwl-encode plan --json`` prints it: one that was measured."""
+    run = json.loads((ROOT / "evaluation" / "results" / "plan.json").read_text())["runs"][0]
+    (tmp_path / "plan.json").write_text(json.dumps(run))
+    return tmp_path / "plan.json"
+
+
+def written(capsys: pytest.CaptureFixture[str], log: Path, plan: Path, *more: str) -> str:
+    assert main(["compliance", "--log", str(log), "--plan", str(plan), *more]) == 0
+    return capsys.readouterr().out
+
+
+def rows(page: str, heading: str) -> list[list[str]]:
+    part = page.split(f"## {heading}\n")[1].partition("\n## ")[0]
+    lines = [line for line in part.splitlines() if line.startswith("|")][2:]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+
+
+def at(data: Any, pointer: str) -> Any:
+    for part in pointer.split("/")[1:]:
+        data = data[int(part)] if isinstance(data, list) else data[part]
+    return data
+
+
+def plain(cell: str) -> str:
+    return re.sub(r"\\(.)", r"\1", cell)
+
+
+def test_every_figure_stands_in_its_file(log: Path, plan: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = written(capsys, log, plan)
+    assert main(["audit", "--json", str(log)]) == 0
+    numbers = ROOT / "spec" / "numbers.json"
+    sources = {str(log): json.loads(capsys.readouterr().out), str(plan): json.loads(plan.read_text())}
+    sources["spec/numbers.json"] = json.loads(numbers.read_text())
+    figures = [[plain(cell) for cell in row] for row in rows(page, "Where each figure stands")]
+    assert len(figures) > 20
+    for number, value, source, pointer in figures:
+        assert json.loads(value) == at(sources[source], pointer) and page.count(f"[{number}]") >= 1
+    named = {int(found) for found in re.findall(r"\[(\d+)\]", page)}
+    assert named == {int(number) for number, *_ in figures}
+    digests = {plain(row[0]): row[2] for row in rows(page, "The files")}
+    for name, file in ((str(log), log), (str(plan), plan), ("spec/numbers.json", numbers)):
+        assert digests[name] == hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def test_no_number_stands_without_its_place(log: Path, plan: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for _, _, shows, _ in rows(written(capsys, log, plan), "Measure by measure"):
+        left = re.sub(r"\S*\d\S* \[\d+\]", "", shows.replace("95 % interval", ""))
+        assert not re.search(r"\d", left), shows
+
+
+def test_what_was_found_is_said_and_what_is_open_too(log: Path, plan: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = written(capsys, log, plan)
+    told = {
+        name.split(" (")[0]: (state, shows, remains) for name, state, shows, remains in rows(page, "Measure by measure")
+    }
+    state, shows, remains = told["An imperceptible watermark in free-form text of more than 200 tokens"]
+    assert state == "partly" and re.match(r"3 \[\d+\] texts were to be marked \(3 \[\d+\] by gumbel\)", shows)
+    assert "without a mark" in remains
+    state, shows, remains = told["Effective: the mark is found"]
+    assert re.search(r"Of 3 \[\d+\] texts that ended, a reader is expected to find 2 \[\d+\]", shows)
+    assert re.search(r"found in 25 \[\d+\] of 32 \[\d+\] texts of up to 200 \[\d+\] tokens", shows)
+    assert state == "partly" and "Fewer than nine in ten" in remains
+    assert told["Logging"][0] == "shown" and told["Metadata that is digitally signed"][0] == "open"
+    gaps = [name for name, _ in rows(page, "Gap analysis")]
+    assert len(gaps) > 5 and not any(name.startswith("Logging") for name in gaps)
+    assert "not legal advice" in page
+
+
+def test_a_strategy_that_was_not_measured_remains_open(
+    tmp_path: Path, plan: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = written(capsys, log_of(tmp_path / "other.log", strategy="delta", unmarked=0), plan)
+    assert "The plan did not measure the strategy of the log." in page
+
+
+def test_lines_that_are_missing_are_said(log: Path, plan: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = log.read_bytes().splitlines(keepends=True)
+    log.write_bytes(b"".join(lines[:2] + lines[3:]))
+    assert "Lines are missing, broken or repeated" in written(capsys, log, plan)
+
+
+def test_the_page_is_html_too_and_names_are_no_markup(
+    log: Path, plan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = json.loads(plan.read_text())
+    told["settings"]["model"] = name = "<script>alert(1)</script>|[x](http://a) `b` \x1b[2J"
+    plan.write_text(json.dumps(told))
+    assert written(capsys, log, plan, "--html", str(tmp_path / "page.html")) == ""
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert html.escape(name) in page and "<script" not in page
+    markdown = written(capsys, log, plan)
+    assert r"\<script\>" in markdown and r"[x\](http" in markdown and "\x1b" not in markdown
+
+
+@pytest.mark.parametrize("given", [b"", b"{", b"[]", b"{}", b'{"rows": []}', b'{"rows": [{"name": "gumbel"}]}'])
+def test_what_is_no_plan_is_an_error(
+    given: bytes, log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "plan.json").write_bytes(given)
+    assert main(["compliance", "--log", str(log), "--plan", str(tmp_path / "plan.json")]) == 2
+    assert "option-out-of-range" in capsys.readouterr().err
+
+
+def test_what_cannot_be_read_or_written_is_an_error(
+    log: Path, plan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words in (
+        ["--log", str(tmp_path / "none"), "--plan", str(plan)],
+        ["--log", str(plan), "--plan", str(plan)],
+        ["--log", "-", "--plan", str(plan)],
+        ["--log", str(log), "--plan", str(tmp_path / "none")],
+        ["--log", str(log), "--plan", str(plan), "--html", str(tmp_path / "no" / "page.html")],
+    ):
+        assert main(["compliance", *words]) == 2
+        assert "ctwl-encode compliance: " in capsys.readouterr().err

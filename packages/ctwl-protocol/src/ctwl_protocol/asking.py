@@ -1,0 +1,190 @@
+"""Asking a detector: the question and its answer, as both sides read them (spec section 20).
+
+Both read as hostile: bytes are bounded, nothing is converted, unknown fields are refused.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+
+from .errors import AnswerMalformed, FormatUnknown, QuestionMalformed, QuestionTooLarge
+from .registry.entries import ProviderCode
+from .schema import Many, Part, as_tuple, describe_error, read_json
+
+MAX_QUESTION = 1 << 20
+"""Bytes of a question."""
+
+MAX_ANSWER = 1 << 16
+"""Bytes of an answer, and of the head before it."""
+
+MAX_TEXT = 100_000
+"""Characters of a text that is asked about."""
+
+QUESTION: Literal["ctwl-question/1"] = "ctwl-question/1"
+ANSWER: Literal["ctwl-answer/1"] = "ctwl-answer/1"
+
+Outcome = Literal["found", "none", "unable"]
+Basis = Literal["watermark", "metadata", "retrieval", "forensics"]
+_Rate = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+_Place = Annotated[int, Field(ge=0, le=MAX_TEXT)]
+_Days = Annotated[int, Field(ge=0, le=366)]
+
+_WHOLE = ConfigDict(json_schema_serialization_defaults_required=True)
+"""What is written has every field."""
+
+_Message = TypeVar("_Message", bound=Part)
+
+
+class Question(Part):
+    """What a detector is asked.
+
+    Attributes:
+        format: its form and version.
+        provider: the provider whose detector it is, by the registry's number.
+        text: what is asked about.
+        level: the highest rate of false alarms at which the text is called found.
+        keep_days: how many days the text may be kept.
+    """
+
+    model_config = _WHOLE
+
+    format: Literal["ctwl-question/1"] = QUESTION
+    provider: ProviderCode
+    text: Annotated[str, Field(min_length=1, max_length=MAX_TEXT)]
+    level: Annotated[float, Field(gt=0, lt=1)]
+    keep_days: _Days = 0
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Read a question.
+
+        Raises:
+            QuestionTooLarge: it, or its text, is longer than a question may be.
+            FormatUnknown: it is of another form.
+            QuestionMalformed: it is none.
+        """
+        if len(data) > MAX_QUESTION:
+            raise QuestionTooLarge(f"a question has at most {MAX_QUESTION >> 10} KiB; ask about a passage")
+        value = _object(data, QuestionMalformed)
+        if value.get("format", QUESTION) != QUESTION:
+            raise FormatUnknown(f"this detector knows {QUESTION} alone; ask in that form")
+        if isinstance(text := value.get("text"), str) and len(text) > MAX_TEXT:
+            raise QuestionTooLarge(f"a text has at most {MAX_TEXT:,} characters; ask about a passage")
+        return _parsed(cls, value, QuestionMalformed)
+
+    def to_bytes(self) -> bytes:
+        """The question as JSON in UTF-8."""
+        return self.model_dump_json().encode()
+
+
+class Answer(Part):
+    """What a detector answers.
+
+    Attributes:
+        format: its form and version.
+        provider: as in the question.
+        outcome: "found", "none", or "unable" where the detector cannot tell.
+        basis: what the outcome rests on; empty where it is "unable".
+        error_rate: how often another text gets an outcome at least this clear; None where it is "unable".
+        measured: whether that rate was measured on texts, or else computed; None where it is "unable".
+        places: the passages that were found, as pairs of characters; empty where the text was judged as a whole.
+        kept_days: how many days the text is kept.
+        says: words for people.
+    """
+
+    model_config = _WHOLE
+
+    format: Literal["ctwl-answer/1"] = ANSWER
+    provider: ProviderCode
+    outcome: Outcome
+    basis: Annotated[Many[Basis], Field(max_length=4)]
+    error_rate: _Rate | None
+    measured: bool | None
+    places: Annotated[Many[Annotated[tuple[_Place, _Place], as_tuple]], Field(max_length=64)] = ()
+    kept_days: _Days = 0
+    says: Annotated[str, Field(max_length=500)] = ""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        able = self.outcome != "unable"
+        if len(set(self.basis)) < len(self.basis) or bool(self.basis) != able:
+            raise ValueError("basis names what the outcome rests on, each once, and nothing where it is unable")
+        if (self.error_rate is not None, self.measured is not None) != (able, able):
+            raise ValueError("error_rate and measured are null where the outcome is unable, and nowhere else")
+        if self.places and self.outcome != "found":
+            raise ValueError("there are places where nothing is found")
+        ends = [end for place in self.places for end in place]
+        empty = any(start == end for start, end in self.places)
+        if empty or any(one > other for one, other in pairwise(ends)):
+            raise ValueError("places ascend, do not overlap, and are not empty")
+        return self
+
+    @classmethod
+    def from_bytes(cls, data: bytes, question: Question) -> Self:
+        """Read the answer to a question.
+
+        Raises:
+            AnswerMalformed: it is none, or contradicts the question.
+        """
+        if len(data) > MAX_ANSWER:
+            raise AnswerMalformed(f"an answer has at most {MAX_ANSWER >> 10} KiB")
+        answer = _parsed(cls, _object(data, AnswerMalformed), AnswerMalformed)
+        answer.check(question)
+        return answer
+
+    def check(self, question: Question) -> None:
+        """Refuse (AnswerMalformed) an answer that contradicts the question."""
+        found = self.error_rate is not None and self.error_rate <= question.level
+        for good, why in (
+            (self.provider == question.provider, "it is about another provider"),
+            (self.outcome == "unable" or found == (self.outcome == "found"), "outcome, error_rate and level disagree"),
+            (all(end <= len(question.text) for _, end in self.places), "a place lies outside the text"),
+            (self.kept_days <= question.keep_days, "the text is kept longer than the question allows"),
+        ):
+            if not good:
+                raise AnswerMalformed(f"the answer contradicts itself or its question: {why}")
+
+    def to_bytes(self) -> bytes:
+        """The answer as JSON in UTF-8."""
+        return self.model_dump_json().encode()
+
+
+class Refusal(BaseModel):
+    """The body of a refusal. Further fields are left aside: a server before the detector may add some."""
+
+    code: Annotated[str, Field(pattern="^[a-z-]{1,40}$")]
+    message: Annotated[str, Field(max_length=2000)] = ""
+
+
+def _object(data: bytes, malformed: type[AnswerMalformed | QuestionMalformed]) -> dict[str, Any]:
+    try:
+        value = read_json(data)
+    except ValueError as error:
+        raise malformed(f"the body is not JSON: {describe_error(error)}") from error
+    if not isinstance(value, dict):
+        raise malformed("the body is no JSON object")
+    return value
+
+
+def _parsed(
+    model: type[_Message], value: dict[str, Any], malformed: type[AnswerMalformed | QuestionMalformed]
+) -> _Message:
+    if missing := [name for name in model.model_fields if name not in value]:
+        raise malformed(f"the field {missing[0]} is missing")
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise malformed(f"spec section 20 says what is asked and answered: {describe_error(error)}") from error
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema of the messages, for implementers whose language is not Python."""
+    models = (Question, Answer, Refusal)
+    _, document = TypeAdapter.json_schemas([(model, "serialization", TypeAdapter(model)) for model in models])
+    document["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    document["title"] = "Asking a detector"
+    document["description"] = "The messages are under $defs; section 20 says what else they keep to."
+    return document
