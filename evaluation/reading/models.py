@@ -34,11 +34,10 @@ from ctwl_decoder.reading_model import ReadingModel
 from ctwl_encoder import Generation
 from ctwl_protocol.registry import bundled
 
-from ..robustness import editing
-from ..robustness.editing import reworded
-from ..shared import real_models
+from ..shared import editing, real_models
 from ..shared.answers import LENGTHS, Answer, Writing, prompts_of
 from ..shared.cache import digest, recalled
+from ..shared.editing import reworded
 from ..shared.experiment import Options, Result, experiment, tracked
 from ..shared.measures import rate
 from ..shared.readers import reader

@@ -25,12 +25,12 @@ from ctwl_decoder.text.variants import AS_GIVEN
 from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.text.positions import Positions
 
+from ..shared.editing import EDITS, Edit, replaced
 from ..shared.experiment import Options, Result, experiment, tracked
 from ..shared.measures import rate
 from ..shared.outcomes import LEVEL
 from ..shared.readers import likeliest, reader
 from ..shared.texts import Recipe, Text, Writer
-from .editing import EDITS, Edit, replaced
 
 METHODS: dict[str, dict[str, Any]] = {
     "unbiased": {"method": "unbiased"},

@@ -10,7 +10,8 @@ import pytest
 from ctwl_decoder.text.variants import variants_of
 from ctwl_protocol.proxy import open_proxy
 from ctwl_protocol.text.normalization import normalize
-from evaluation.robustness.editing import (
+from evaluation.robustness.edits import Reader, Reading
+from evaluation.shared.editing import (
     EDITS,
     american,
     between,
@@ -22,9 +23,8 @@ from evaluation.robustness.editing import (
     replaced,
     wrapped,
 )
-from evaluation.robustness.edits import Reader, Reading
-from evaluation.robustness.words import ALWAYS_S, ALWAYS_Z, AMERICAN, BRITISH, SYNONYMS
 from evaluation.shared.texts import Text
+from evaluation.shared.words import ALWAYS_S, ALWAYS_Z, AMERICAN, BRITISH, SYNONYMS
 
 TEXT = (
     'The council doesn\'t organise "first class" flights to the harbour -- it said so on Tuesday. Many people (there '
