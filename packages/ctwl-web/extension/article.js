@@ -1,9 +1,9 @@
 /** The main text of a page: the run of blocks in which most is said outside of links. */
 
-/** A block that says less than so many characters is more likely a label than a paragraph. */
+/** A block that says less than so many characters is more likely a label than a paragraph; a cell of a table is neither. */
 const LABEL = 60;
 
-const worth = ({ text, linked }) => text.length - linked - LABEL;
+const worth = ({ text, linked, cell }) => text.length - linked - (cell ? 0 : LABEL);
 
 /**
  * The blocks of the main text. A run gains by each long block and loses by each short or linked one, so short lines

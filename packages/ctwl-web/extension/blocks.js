@@ -8,7 +8,8 @@ const SILENT =
   "script, style, noscript, template, svg, math, canvas, button, select, textarea, iframe, object, audio, video, " +
   "[aria-hidden='true']";
 /** Elements that are beside the text of a page. */
-const BESIDE = "nav, aside, footer, form, dialog, [role='navigation'], [role='banner'], [role='complementary'], [role='contentinfo']";
+const BESIDE =
+  "nav, aside, footer, form, dialog, [role='navigation'], [role='banner'], [role='complementary'], [role='contentinfo']";
 /** Elements before and after which a text has an empty line. */
 const PARAGRAPHS = new Set("P H1 H2 H3 H4 H5 H6 BLOCKQUOTE PRE".split(" "));
 const WORDS = /[ \t\n\r\f]+|[^ \t\n\r\f]+/g;
@@ -19,16 +20,17 @@ class Elements {
     this.facts = new Map();
   }
 
-  /** The block that an element belongs to, and whether its words are shown, in a link, beside the text, kept as typed. */
+  /** The block that an element belongs to, and whether its words are shown, beside the text, in a table, in a link, kept as typed. */
   of(element) {
     const known = this.facts.get(element);
     if (known) return known;
-    const above = element.parentElement ? this.of(element.parentElement) : { block: element, silent: false, beside: false, link: false };
+    const above = element.parentElement ? this.of(element.parentElement) : { block: element };
     const { display, whiteSpace } = getComputedStyle(element);
     const found = {
       block: /^(inline|contents|ruby|none)/.test(display) ? above.block : element,
       silent: above.silent || display === "none" || element.matches(SILENT),
       beside: above.beside || element.matches(BESIDE),
+      cell: above.cell || display === "table-cell",
       link: above.link || element.matches("a[href]"),
       typed: /pre|break-spaces/.test(whiteSpace),
     };
@@ -43,7 +45,7 @@ class Elements {
 }
 
 /**
- * The blocks of a part of the document: `{text, linked, beside, paragraph, pieces}`, where a piece says that `length`
+ * The blocks of a part of the document: `{text, linked, beside, cell, paragraph, pieces}`, where a piece says that `length`
  * units of the block's text, from `at` on, are those of a text node from `from` on, and `linked` counts the characters
  * in links.
  *
@@ -60,17 +62,18 @@ export function blocksOf(root, range = null) {
     if (node.nodeName === "BR" && current) put(current, "\n", node, 0);
     if (node.nodeType !== Node.TEXT_NODE || !node.parentElement) continue;
     if ((range && !range.intersectsNode(node)) || !elements.shows(node.parentElement)) continue;
-    const { block, link, beside, typed } = elements.of(node.parentElement);
+    const { block, link, beside, cell, typed } = elements.of(node.parentElement);
     if (block !== owner) {
       owner = block;
-      current = { text: "", linked: 0, beside, paragraph: PARAGRAPHS.has(block.nodeName), pieces: [] };
+      current = { text: "", linked: 0, beside, cell, paragraph: PARAGRAPHS.has(block.nodeName), pieces: [] };
       blocks.push(current);
     }
     const from = range && node === range.startContainer ? range.startOffset : 0;
     const behind = range && node === range.endContainer ? range.endOffset : node.data.length;
     const before = current.text.length;
-    if (typed) put(current, node.data.slice(from, behind), node, from);
-    else for (const { 0: word, index } of node.data.slice(from, behind).matchAll(WORDS)) putWord(current, word, node, from + index);
+    const shown = node.data.slice(from, behind);
+    if (typed) put(current, shown, node, from);
+    else for (const { 0: word, index } of shown.matchAll(WORDS)) putWord(current, word, node, from + index);
     if (link) current.linked += current.text.length - before;
   }
   return blocks.filter(({ text }) => text.trim() !== "");

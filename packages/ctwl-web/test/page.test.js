@@ -74,6 +74,8 @@ test("the main text is the longest run of paragraphs", () => {
   const story = [block(400, 60), block(20), block(300), block(90, 90), block(250, 30)];
   const found = mainText([...menu, block(200), ...menu, ...story, block(30), ...menu, block(9999, 0, true)]);
   assert.deepEqual(found, [story[0], story[1], story[2], story[4]]);
+  const table = Array.from({ length: 50 }, () => ({ ...block(5), cell: true }));
+  assert.equal(mainText([...menu, block(300), ...table, block(300)]).length, 52);
   assert.deepEqual(mainText([block(5), block(9)]).length, 2); // no paragraph at all: all there is
   assert.deepEqual(mainText([]), []);
 });
