@@ -83,8 +83,8 @@ def scan(
         FileUnwritable, OSError: the parts or the output cannot be written.
     """
     folder, columns = parts_of(output), columns or Columns()
-    corpus = list_corpus(places, without=[output, folder])
     _check_output(output, replace=restart or overwrite)
+    corpus = list_corpus(places, without=[output, folder])
     settings = {"format": FORMAT} | reader.settings.document(reader.computes_in)
     settings |= {"columns": {"text": columns.text, "keep": list(columns.keep)}}
     job = settings | {f"{_INPUT}{i}": [each.name, each.size, each.stamp] for i, each in enumerate(corpus.files, 1)}
