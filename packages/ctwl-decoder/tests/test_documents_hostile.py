@@ -22,6 +22,7 @@ from document_files import packed
 from ctwl_decoder.documents import limits
 from ctwl_decoder.documents.budget import Budget
 from ctwl_decoder.documents.isolated import open_file
+from ctwl_decoder.documents.kinds import outer_kind
 from ctwl_decoder.documents.opening import texts_in
 from ctwl_decoder.errors import DecoderError, DocumentRefused
 
@@ -189,3 +190,11 @@ def test_hidden_files_of_an_archive_are_no_texts() -> None:
         link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
         archive.addfile(link)
     assert [each.name for each in open_file(data.getvalue(), "x")] == ["x/a.txt"]
+
+
+@pytest.mark.parametrize(
+    "lines", [b"Name: value\r\n", b"Name: value\r\n more\r\n", b"A" * 99 + b" \r\n", b" \r\n", b"<!-- -->\r\n"]
+)
+def test_what_a_file_is_takes_no_time_to_tell(lines: bytes) -> None:
+    """A pattern that can match a line in two ways would take longer than any test."""
+    assert outer_kind(lines * 4000 + b"x") is None
