@@ -41,6 +41,8 @@ _NEAR = 8
 _ENDS = frozenset(".!?:\"'\u201d\u2019)")
 """Marks after which a paragraph may end."""
 
+_ITEM = re.compile("[\u2022\u2023\u25aa\u25cf\u25e6\u2013*] ")
+
 _DIVIDED = re.compile("(?<=[^\\W\\d_])[-\u2010\u00ad\x02]\\Z")
 
 
@@ -62,8 +64,8 @@ class Line:
 
     @cached_property
     def text(self) -> str:
-        """Its characters."""
-        return "".join(glyph.text for glyph in self.glyphs).strip()
+        """Its characters; wide gaps are one space."""
+        return " ".join("".join(glyph.text for glyph in self.glyphs).split())
 
     @cached_property
     def left(self) -> float:
@@ -221,12 +223,19 @@ def _joined(stretch: Sequence[Line]) -> Iterator[list[str]]:
         full = [False] * len(full)
     pieces = [stretch[0].text]
     for (line, following), goes_on in zip(pairwise(stretch), full, strict=True):
-        if goes_on and following.left - line.left < _INDENT * line.height:
+        if goes_on and not _begins_paragraph(line, following):
             _continue(pieces, [following.text])
         else:
             yield pieces
             pieces = [following.text]
     yield pieces
+
+
+def _begins_paragraph(line: Line, following: Line) -> bool:
+    """Whether a line is the first of an item or is indented; of an item, the other lines are."""
+    if _ITEM.match(following.text):
+        return True
+    return following.left - line.left >= _INDENT * line.height and not _ITEM.match(line.text)
 
 
 def _is_full(line: Line, following: Line, edge: float) -> bool:
