@@ -7,6 +7,7 @@ goes on in the next one if the next word would not have fitted, as for a person 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -90,6 +91,8 @@ class Line:
     @cached_property
     def first_word(self) -> float:
         """The width of its first word with the space before it."""
+        if _is_wide(self.glyphs[0].text):  # any character of such a script may begin a line
+            return self.glyphs[0].right - self.left
         end = next((glyph.left for glyph in self.glyphs if glyph.text.isspace()), self.right)
         return end - self.left + 0.2 * self.height
 
@@ -247,6 +250,11 @@ def _continue(pieces: list[str], following: Sequence[str]) -> None:
     """Let a paragraph go on; a word that was divided at the end of a line becomes one again."""
     if following[0][:1].islower() and _DIVIDED.search(pieces[-1]):
         pieces[-1] = pieces[-1][:-1]
-    else:
+    elif not (_is_wide(pieces[-1][-1:]) and _is_wide(following[0][:1])):
         pieces.append(" ")
     pieces += following
+
+
+def _is_wide(character: str) -> bool:
+    """Whether a character is of a script that sets no spaces, such as Chinese."""
+    return character != "" and unicodedata.east_asian_width(character) in "WF"
