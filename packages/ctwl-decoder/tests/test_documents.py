@@ -235,6 +235,16 @@ def test_the_exit_status_tells_what_was_not_read_from_what_was_not_found(
     assert json.loads(capsys.readouterr().out)[1]["error"]["code"] == "input-unreadable"
 
 
+_PLACES = st.floats(-1e4, 1e4)
+_GLYPHS = st.builds(Glyph, st.sampled_from("ab.-\u4e00 \n\r\xad"), _PLACES, _PLACES, _PLACES, _PLACES)
+
+
+@given(st.lists(st.lists(_GLYPHS, max_size=30), max_size=3))
+def test_no_letter_is_lost_wherever_it_stands(pages: list[list[Glyph]]) -> None:
+    letters = [glyph.text for page in pages for glyph in page if glyph.text in "ab.\u4e00"]
+    assert sorted(letter for letter in text_of_pages(pages) if letter in "ab.\u4e00") == sorted(letters)
+
+
 @given(st.sampled_from(sorted(KINDS)), st.integers(0, 10_000), st.binary(max_size=4), st.booleans())
 def test_a_damaged_file_is_read_or_refused(name: str, place: int, put: bytes, cut: bool) -> None:
     data = KINDS[name]
