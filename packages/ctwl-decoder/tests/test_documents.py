@@ -23,6 +23,7 @@ from ctwl_decoder.apps.command import main
 from ctwl_decoder.documents.budget import Budget
 from ctwl_decoder.documents.files import read_text, texts_of
 from ctwl_decoder.documents.kinds import hides_words, kind_of
+from ctwl_decoder.documents.layout import Glyph, text_of_pages
 from ctwl_decoder.documents.opening import texts_in
 from ctwl_decoder.errors import DecoderError, ExtraMissing, InputUnreadable, NotOpened
 from ctwl_decoder.text.variants import variants_of
@@ -107,6 +108,15 @@ def test_a_word_that_was_divided_at_a_line_end_of_a_pdf_becomes_one() -> None:
         drawn.drawString(60, 700 - 14 * row, line)
     drawn.save()
     assert words(sheet.getvalue()) == "A long and interesting sentence is set in a narrow column of a paper."
+
+
+def test_lines_of_a_script_without_spaces_are_joined_without_spaces() -> None:
+    glyphs = [
+        Glyph(character, 10 * place, 100 - 12 * row, 10 * place + 10, 110 - 12 * row)
+        for row, line in enumerate(["\u6c34\u304c\u6d41\u308c\u308b", "\u5ddd\u306e\u305d\u3070\u3067", "\u672c"])
+        for place, character in enumerate(line)
+    ]
+    assert text_of_pages([glyphs]) == "\u6c34\u304c\u6d41\u308c\u308b\u5ddd\u306e\u305d\u3070\u3067\u672c"
 
 
 def test_lines_that_the_writer_ended_stay_lines() -> None:
@@ -223,6 +233,16 @@ def test_the_exit_status_tells_what_was_not_read_from_what_was_not_found(
     assert [each["report"]["outcome"] for each in reports] == ["too-short"] * 2
     assert main([*LIGHT, "--json", str(human), str(tmp_path / "missing")]) == 2
     assert json.loads(capsys.readouterr().out)[1]["error"]["code"] == "input-unreadable"
+
+
+_PLACES = st.floats(-1e4, 1e4)
+_GLYPHS = st.builds(Glyph, st.sampled_from("ab.-\u4e00 \n\r\xad"), _PLACES, _PLACES, _PLACES, _PLACES)
+
+
+@given(st.lists(st.lists(_GLYPHS, max_size=30), max_size=3))
+def test_no_letter_is_lost_wherever_it_stands(pages: list[list[Glyph]]) -> None:
+    letters = [glyph.text for page in pages for glyph in page if glyph.text in "ab.\u4e00"]
+    assert sorted(letter for letter in text_of_pages(pages) if letter in "ab.\u4e00") == sorted(letters)
 
 
 @given(st.sampled_from(sorted(KINDS)), st.integers(0, 10_000), st.binary(max_size=4), st.booleans())

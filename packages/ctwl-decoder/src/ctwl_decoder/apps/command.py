@@ -55,14 +55,14 @@ from ctwl_protocol.records.layouts import LAYOUTS, find_layout
 from ctwl_protocol.records.sealing import MAX_EPOCH, ProviderKeys
 from ctwl_protocol.registry import load_trusted
 
-from ..documents.files import files_in, read_text, texts_of
+from ..documents.files import files_in, texts_of
 from ..documents.found import Found
 from ..errors import DecoderError, ExtraMissing, OptionOutOfRange
 from ..options import add_alpha, add_beacons, add_proxy_options, check_alpha
 from ..report.analysis import Analysis
 from ..report.model import Report
 from ..report.wording import ADD_LIGHT, describe, describe_body, files_missing
-from ..text.input import shown
+from ..text.input import read_bytes, shown, text_of
 from . import several
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ def _decoder(arguments: argparse.Namespace) -> tuple[Decoder, dict[str, Any]]:
 
     proxy, own = open_proxy(profile, path=arguments.proxy, device=arguments.device), None
     if arguments.reading_model:
-        prompt = read_text(arguments.prompt) if arguments.prompt else None
+        prompt = arguments.prompt and text_of(read_bytes(arguments.prompt), shown(arguments.prompt))  # as it was seen
         own = ReadingModel.open(arguments.reading_model, proxy, prompt, arguments.device)
     epochs = arguments.epoch or [0]
     decoder = Decoder(proxy, reading_model=own, layouts=named or None, keys=keys, epochs=epochs, registry=trusted)

@@ -7,6 +7,7 @@ goes on in the next one if the next word would not have fitted, as for a person 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -41,6 +42,8 @@ _NEAR = 8
 _ENDS = frozenset(".!?:\"'\u201d\u2019)")
 """Marks after which a paragraph may end."""
 
+_ITEM = re.compile("[\u2022\u2023\u25aa\u25cf\u25e6\u2013*] ")
+
 _DIVIDED = re.compile("(?<=[^\\W\\d_])[-\u2010\u00ad\x02]\\Z")
 
 
@@ -62,8 +65,8 @@ class Line:
 
     @cached_property
     def text(self) -> str:
-        """Its characters."""
-        return "".join(glyph.text for glyph in self.glyphs).strip()
+        """Its characters; wide gaps are one space."""
+        return " ".join("".join(glyph.text for glyph in self.glyphs).split())
 
     @cached_property
     def left(self) -> float:
@@ -88,6 +91,8 @@ class Line:
     @cached_property
     def first_word(self) -> float:
         """The width of its first word with the space before it."""
+        if _is_wide(self.glyphs[0].text):  # any character of such a script may begin a line
+            return self.glyphs[0].right - self.left
         end = next((glyph.left for glyph in self.glyphs if glyph.text.isspace()), self.right)
         return end - self.left + 0.2 * self.height
 
@@ -221,12 +226,19 @@ def _joined(stretch: Sequence[Line]) -> Iterator[list[str]]:
         full = [False] * len(full)
     pieces = [stretch[0].text]
     for (line, following), goes_on in zip(pairwise(stretch), full, strict=True):
-        if goes_on and following.left - line.left < _INDENT * line.height:
+        if goes_on and not _begins_paragraph(line, following):
             _continue(pieces, [following.text])
         else:
             yield pieces
             pieces = [following.text]
     yield pieces
+
+
+def _begins_paragraph(line: Line, following: Line) -> bool:
+    """Whether a line is the first of an item or is indented; of an item, the other lines are."""
+    if _ITEM.match(following.text):
+        return True
+    return following.left - line.left >= _INDENT * line.height and not _ITEM.match(line.text)
 
 
 def _is_full(line: Line, following: Line, edge: float) -> bool:
@@ -238,6 +250,11 @@ def _continue(pieces: list[str], following: Sequence[str]) -> None:
     """Let a paragraph go on; a word that was divided at the end of a line becomes one again."""
     if following[0][:1].islower() and _DIVIDED.search(pieces[-1]):
         pieces[-1] = pieces[-1][:-1]
-    else:
+    elif not (_is_wide(pieces[-1][-1:]) and _is_wide(following[0][:1])):
         pieces.append(" ")
     pieces += following
+
+
+def _is_wide(character: str) -> bool:
+    """Whether a character is of a script that sets no spaces, such as Chinese."""
+    return character != "" and unicodedata.east_asian_width(character) in "WF"

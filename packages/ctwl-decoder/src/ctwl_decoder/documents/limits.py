@@ -36,7 +36,7 @@ PAGES: Final = 2000
 SECONDS: Final = 3
 """Seconds of computing for one file, where the system can bound them. A book of 300 pages takes two."""
 
-WAIT: Final = 20
+WAIT: Final = 10
 """Seconds after which nobody waits for a file, on a machine that has much else to do."""
 
 MEMORY: Final = 400 << 20

@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException
 
 from ctwl_protocol import Profile
 
-from ...errors import NotText, OptionOutOfRange, UnsupportedType
+from ...errors import NotOpened, NotText, OptionOutOfRange, UnsupportedType
 from ...report.model import Report
 from .manifests import MAX_RESULTS, Codes, Manifests, Match, Matches, codes_of_value, open_manifests
 from .problems import Problem
@@ -113,7 +113,7 @@ def add_c2pa(app: FastAPI, service: Service, profile: Profile, manifests: Manife
         try:
             text = text_in(await request.body(), request.headers["content-type"], "the body")
             found = await service.decode(request, text, lambda analysis: codes_of_report(analysis.report))
-        except NotText as error:
+        except (NotText, NotOpened) as error:
             raise HTTPException(400, str(error)) from error
         return await service.look_up(request, partial(_matches, manifests, found, most))
 
