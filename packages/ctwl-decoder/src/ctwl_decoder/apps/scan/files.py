@@ -7,7 +7,7 @@ import io
 import os
 import stat
 import zlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,16 +92,19 @@ def list_corpus(places: Iterable[Path | str], without: Collection[Path] = ()) ->
     found, apart = dict[str, CorpusFile](), {path.absolute() for path in without}
     skipped: list[str] = []
     for place in places:
-        every = list(_behind(str(place)) if is_url(place) else _below(Path(place), apart))
-        files = [file for file in every if isinstance(file, CorpusFile) and file.kind]
+        files = []
+        for file in _behind(str(place)) if is_url(place) else _below(Path(place), apart):
+            if isinstance(file, CorpusFile) and file.kind:
+                files.append(file)
+            else:
+                skipped.append(_shown(file) if isinstance(file, Path) else file.name)
         if not files:
             raise InputUnreadable(
                 f"{place} is or holds no file of a kind that is read: {', '.join(_KINDS)}, packed as "
                 f"{' or '.join(_PACKED)} or not"
             )
         for file in files:
-            found.setdefault(str(file.place if is_url(file.place) else Path(file.place).absolute()), file)
-        skipped += [_shown(each) if isinstance(each, Path) else each.name for each in every if each not in files]
+            found.setdefault(str(file.place.absolute() if isinstance(file.place, Path) else file.place), file)
     return Corpus(list(found.values()), skipped)
 
 
@@ -127,14 +130,14 @@ def _below(path: Path, apart: set[Path]) -> Iterator[CorpusFile | Path]:
 
     try:
         path.stat()
-        folders = os.walk(path, onerror=refuse) if path.is_dir() else [(str(path.parent), [], [path.name])]
-        paths = [Path(folder, name) for folder, _, names in folders for name in names]
-        links = [Path(folder, name) for folder, inner, _ in os.walk(path) for name in inner]
+        walked = list(os.walk(path, onerror=refuse)) if path.is_dir() else [(str(path.parent), [], [path.name])]
     except OSError as error:
         raise InputUnreadable(f"cannot read {error.filename or path}: {error.strerror}") from error
-    for each in sorted([*paths, *filter(Path.is_symlink, links)]):
+    paths = [Path(folder, name) for folder, _, names in walked for name in names]
+    links = [Path(folder, name) for folder, inner, _ in walked for name in inner]
+    for each in sorted([*paths, *filter(Path.is_symlink, links)]):  # links to folders are not gone into
         if not apart & {each.absolute(), *each.absolute().parents}:
-            yield look_at(each) or each
+            yield _look_at(each) or each
 
 
 def _behind(url: str) -> Iterator[CorpusFile]:
@@ -146,12 +149,12 @@ def _behind(url: str) -> Iterator[CorpusFile]:
     """
     system, path = _system(url)
     try:
-        names = [path] if system.isfile(path) else sorted(system.find(path))
-        urls = [str(system.unstrip_protocol(name)) for name in names]
+        system.invalidate_cache()
+        found = {path: system.info(path)} if system.isfile(path) else system.find(path, detail=True)
+        urls = [str(system.unstrip_protocol(name)) for name in sorted(found)]
     except Exception as error:  # each kind of store has its own
         raise InputUnreadable(f"cannot read {url}: {error}") from error
-    for each in urls:
-        yield look_at(each) or CorpusFile(each, -1, "")
+    yield from map(_seen, urls, (found[name] for name in sorted(found)))
 
 
 def _system(url: str) -> tuple[Any, str]:
@@ -166,22 +169,19 @@ def _system(url: str) -> tuple[Any, str]:
         raise InputUnreadable(f"cannot read {url}: {error}") from error
 
 
-def look_at(place: Path | str) -> CorpusFile | None:
+def _look_at(path: Path) -> CorpusFile | None:
     """A file with its size and date; None for a folder, a pipe or a device, which may never end."""
-    if isinstance(place, Path):
-        try:
-            found = place.stat()
-        except OSError:
-            return CorpusFile(place, -1, "")
-        return CorpusFile(place, found.st_size, str(found.st_mtime_ns)) if stat.S_ISREG(found.st_mode) else None
-    system, path = _system(place)
     try:
-        system.invalidate_cache(path)
-        info = system.info(path)
-    except Exception:  # it becomes a document with an error when it is opened
-        return CorpusFile(place, -1, "")
+        found = path.stat()
+    except OSError:
+        return CorpusFile(path, -1, "")
+    return CorpusFile(path, found.st_size, str(found.st_mtime_ns)) if stat.S_ISREG(found.st_mode) else None
+
+
+def _seen(url: str, info: Mapping[str, Any]) -> CorpusFile:
+    """A file behind a URL, as its store describes it."""
     size, stamps = info.get("size"), (str(info[key]) for key in _STAMPS if info.get(key))
-    return CorpusFile(place, -1 if size is None else int(size), next(stamps, ""))
+    return CorpusFile(url, -1 if size is None else int(size), next(stamps, ""))
 
 
 class _Unpacked(io.RawIOBase):

@@ -23,7 +23,7 @@ from ctwl_protocol.files import atomic_path, locked, make_folder, open_file
 from ...errors import InputUnreadable, OutputExists, ScanRunning, ScanSettingsDiffer
 from .chunks import Chunk, ChunkReader, chunks_of, results_schema
 from .fields import Columns
-from .files import CorpusFile, list_corpus, look_at
+from .files import CorpusFile, list_corpus
 from .summary import Summary
 
 FORMAT = "ctwl-scan/5"
@@ -82,7 +82,7 @@ def scan(
         ScanRunning: another process works on the same output.
         FileUnwritable, OSError: the parts or the output cannot be written.
     """
-    folder, columns = parts_of(output), columns or Columns()
+    folder, columns, places = parts_of(output), columns or Columns(), list(places)
     _check_output(output, replace=restart or overwrite)
     corpus = list_corpus(places, without=[output, folder])
     settings = {"format": FORMAT} | reader.settings.document(reader.computes_in)
@@ -96,6 +96,7 @@ def scan(
         _take_up(folder, job)
         schema = results_schema(columns)
         chunks, before = _read_left(folder, corpus.files, (columns, schema), partial(engine, reader), watch)
+        _check_unchanged(corpus.files, list_corpus(places, without=[output, folder]).files)
         _merge(output, folder, chunks, schema.with_metadata(_told(settings)))
         _clear(folder)
         shutil.rmtree(folder, ignore_errors=True)  # Windows cannot delete the lock while it is held
@@ -115,6 +116,21 @@ def _check_output(output: Path, *, replace: bool) -> None:
         raise OutputExists(f"{output} exists already; --overwrite replaces it")
     if folder.is_dir() and not all(_OURS.fullmatch(path.name) for path in folder.iterdir()):
         raise OutputExists(f"{folder}, where a scan keeps its parts, holds files of others; name another output")
+
+
+def _check_unchanged(before: list[CorpusFile], after: list[CorpusFile]) -> None:
+    """Make sure that the rows belong together.
+
+    Raises:
+        InputUnreadable: a file changed while it was read.
+    """
+    now = {file.place: file for file in after}
+    for file in before:
+        if now.get(file.place) != file:
+            raise InputUnreadable(
+                f"{file.name} changed while it was read, so the rows do not belong together; run the command again "
+                "with --restart when nothing writes to it"
+            )
 
 
 def _take_up(folder: Path, job: dict[str, Any]) -> None:
@@ -165,11 +181,7 @@ def _read_left(
     engine: Callable[[Iterable[Chunk], Callable[[float], None]], Iterable[Chunk]],
     watch: Watch,
 ) -> tuple[int, int]:
-    """Write the parts that do not exist yet; returns the number of chunks, and of documents that were done before.
-
-    Raises:
-        InputUnreadable: a file changed meanwhile.
-    """
+    """Write the parts that do not exist yet; returns the number of chunks, and of documents that were done before."""
     total, done, chunks, before = sum(max(file.size, 0) for file in files), 0, 0, 0
     columns, schema = kind
 
@@ -190,12 +202,6 @@ def _read_left(
             pq.write_table(chunk.table, scratch)
         done += chunk.size
         watch(done, total, chunk.table)
-    for file in files:
-        if look_at(file.place) != file:
-            raise InputUnreadable(
-                f"{file.name} changed while it was read, so the rows do not belong together; run the command again "
-                "with --restart when nothing writes to it"
-            )
     return chunks, before
 
 
