@@ -327,7 +327,7 @@ def test_every_family_is_evidence_for_a_class() -> None:
     from ctwl_conformance.run.texts import FAMILIES as TEXTS
 
     named = {family for rules in CLASSES.values() for family in rules.families}
-    assert named == {*FAMILIES, *(text.name for text in TEXTS), "human", "numeric", "start"}
+    assert named == {*FAMILIES, *(text.name for text in TEXTS), "human", "asked", "numeric", "start"}
 
 
 def test_an_adapter_must_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

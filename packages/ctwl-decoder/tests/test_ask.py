@@ -196,6 +196,13 @@ def test_what_cannot_be_asked_is_an_error_in_a_line(
     assert (status, out) == (2, "") and says in err
 
 
+def test_where_there_is_nobody_to_ask_that_is_said(
+    plain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(REGISTRY.name, str(tmp_path / "registry"))  # the bundled one names no detector
+    assert asked(capsys, plain, "--yes") == (1, "The registry names no detector to ask.\n", "")
+
+
 def test_a_registry_of_many_detectors_does_not_make_many_questions(plain: str) -> None:
     registry = naming([f"host{number}.example" for number in range(70)])
     with pytest.raises(OptionOutOfRange, match="at most 64"):

@@ -231,7 +231,7 @@ ENDLESS = {
 @pytest.mark.parametrize("name", ENDLESS)
 def test_an_endless_answer_is_none(name: str) -> None:
     reply = asked(sending(*ENDLESS[name]))
-    assert reply.outcome == "no-answer" and reply.code in ("no-answer", "answer-malformed")
+    assert reply.outcome == "no-answer" and reply.code in ("no-answer", "answer-malformed") and len(reply.says) <= 500
 
 
 @pytest.mark.parametrize("start", [b"", b"HTTP/1.1 200 OK\r\n", HEAD + b"content-length: 999\r\n\r\n"])

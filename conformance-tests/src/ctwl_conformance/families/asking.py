@@ -8,11 +8,11 @@ from .family import JSON, family, unhex
 
 
 def body_of(data: JSON) -> bytes:
-    """The bytes of a message: a string in UTF-8, of which a part may be repeated, or bytes in hexadecimal."""
+    """The bytes of a message: a string, whose three dots may stand for many letters; or bytes in hexadecimal."""
     if "bytes" in data:
         return unhex(data["bytes"])
     given: str = data["body"]
-    return given.replace("...", "a" * data.get("repeat", 3)).encode()
+    return given.replace("...", data.get("letter", "a") * data.get("repeat", 3)).encode()
 
 
 @family("question")

@@ -22,7 +22,7 @@ from ..vectors.numeric import Numeric
 from .bench import Bench, Subject, Written
 from .bounds import Bound, interval
 from .classes import classes_of
-from .detectors import NUMBERED, REQUESTS, STATUSES, Request, question, wrong
+from .detectors import LEAST, NUMBERED, REQUESTS, STATUSES, Request, question, wrong
 from .exceptions import Exceptions
 from .results import Measure, Question, Result, Statistics
 from .texts import ALPHA, FAMILIES, HUMAN, HUMAN_ALPHA, PUBLIC, TextFamily, code_of, human_texts, setting
@@ -283,13 +283,12 @@ def _judge_asked(detector: Subject, request: Request) -> Outcome:
 
 def _judge_question(detector: Subject, vector: Vector) -> Outcome:
     """A vector, as the detector takes it from outside: for its own provider."""
-    asked = dict(vector.input)
-    if "body" in asked:
-        asked["body"] = asked["body"].replace(NUMBERED, f'"provider": {_provider(detector)}')
-    code, body = vector.expected["status"], body_of(asked)
+    code, own = vector.expected["status"], f'"provider": {_provider(detector)}'
+    body = body_of(vector.input).replace(NUMBERED.encode(), own.encode())
     status, heard = _post(detector, body)
     expected = (STATUSES[code], "" if code == "ok" else code)
-    if what := wrong(body, status, heard, expected):
+    fewer = (413, "input-too-large") if len(body) > LEAST else None
+    if what := wrong(body, status, heard, expected, fewer):
         raise Failed(f"{what}; asked {_short(vector.input)}")
     return Outcome()
 

@@ -16,6 +16,9 @@ from .texts import human_passage
 STATUSES = {"ok": 200, "question-malformed": 400, "format-unknown": 400, "input-too-large": 413}
 """By the answers of the vectors of ``question``."""
 
+LEAST = 20_000
+"""Characters that each detector takes; of what has more bytes it may say that it is too large."""
+
 NUMBERED = '"provider": 42'
 """So the vectors name the provider; the detector's own number is asked in its place."""
 
@@ -85,7 +88,7 @@ REQUESTS = (
     Request("answers", "a text by people", lambda n: question(n, _human(800))),
     Request("strict-level", "a level of 1e-12", lambda n: question(n, _human(800), level=1e-12)),
     Request("short", "a text of one character", lambda n: question(n, "a")),
-    Request("long", "a text of 20,000 characters", lambda n: question(n, _human(20_000))),
+    Request("long", "a text of 20,000 characters", lambda n: question(n, _human(LEAST))),
     Request("characters", "characters beyond 16 bits, marks, controls, no letters", lambda n: question(
         n, "\U0001f680e\u0301\u202e\u0000\r\n\u2028" * 40)),
     Request("may-be-kept", "a text that may be kept for 366 days", lambda n: question(n, _human(800), keep_days=366)),

@@ -96,7 +96,7 @@ class Detector(Part):
 
     Attributes:
         scheme: the name of the watermark that it reads, for people.
-        url: where to ask (spec section 9.8 recommends how). Nothing in these packages ever asks by itself.
+        url: where to ask (spec section 20). Nothing in these packages asks without the consent of a person.
     """
 
     scheme: Name

@@ -24,6 +24,9 @@ from .wording import said_together
 MOST = 64
 """Questions about one text. Chosen by hand: a registry may name a thousand detectors."""
 
+_SHOWN = 500
+"""Characters of a reason that are kept: a hostile server chooses how long its words are."""
+
 
 def queries(
     text: str, report: Report | None, registry: Trusted, *, level: float, providers: Sequence[int] = (),
@@ -158,11 +161,11 @@ def _refused(query: Query, status: int, body: bytes) -> Reply:
         refusal = Refusal.model_validate(read_json(body[:MAX_ANSWER]))
     except (ValidationError, ValueError):  # a redirect, a page of a server before it
         return _reply(query, outcome="refused", code=f"status-{status}", says=f"status {status}, without a reason")
-    return _reply(query, outcome="refused", code=refusal.code, says=refusal.message[:500])
+    return _reply(query, outcome="refused", code=refusal.code, says=refusal.message[:_SHOWN])
 
 
 def _failed(query: Query, error: CTWLError) -> Reply:
-    return _reply(query, outcome="no-answer", code=error.code, says=str(error))
+    return _reply(query, outcome="no-answer", code=error.code, says=str(error)[:_SHOWN])
 
 
 def _reply(query: Query, **told: object) -> Reply:

@@ -13,6 +13,8 @@ PROVES_NOTHING = "An answer is the word of the provider who gives it, and proves
 
 def said_together(replies: Sequence[Reply], report: Report | None, *, routed: bool) -> list[str]:
     """What the answers say together, in sentences."""
+    if not replies:
+        return ["The registry names no detector to ask."]
     by = {outcome: list(dict.fromkeys(r.name for r in replies if r.outcome == outcome)) for outcome in OUTCOMES}
     said, found = [], by["found"]
     if len(found) > 1:
@@ -67,8 +69,6 @@ def sentence(reply: Reply) -> str:
 
 def in_lines(answers: Answers) -> list[str]:
     """The answers, and what they say together."""
-    if not answers.replies:
-        return ["The registry names no detector to ask."]
     lines = [
         f"{visible(reply.name)} (provider {reply.provider}), characters {reply.start} to {reply.end}: {sentence(reply)}"
         for reply in answers.replies

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from ...errors import RateExceeded
 
 _MOST = 10_000
-"""Askers that are remembered; the rest is forgotten when there are more, those first who may ask most."""
+"""Askers that are remembered; where there are more, those are forgotten who asked longest ago."""
 
 
 class Rates:
@@ -31,6 +31,5 @@ class Rates:
             raise RateExceeded(f"at most {self._rate:g} questions a minute; ask again in a minute")
         self._left[asker] = (left - 1, now)
         if len(self._left) > _MOST:
-            since_all = sorted(self._left, key=lambda each: self._left[each][1])
-            for each in since_all[: _MOST // 2]:
+            for each in sorted(self._left, key=lambda each: self._left[each][1])[: _MOST // 2]:
                 del self._left[each]
