@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import random
 import subprocess
 import sys
 import zlib
@@ -169,6 +170,14 @@ def test_a_name_with_dots_is_a_name_first(tmp_path: Path) -> None:
         assert texts(file, "a.b") == ["dotted"]
 
 
+def test_a_kept_field_that_nothing_can_write_is_null(tmp_path: Path) -> None:
+    deep = "[" * 900 + "]" * 900
+    (tmp_path / "a.jsonl").write_text(f'{{"text": "a", "deep": {deep}, "lone": "\\ud800", "big": 1e999}}\n')
+    (row,) = read(tmp_path, "text", "deep", "lone", "big")
+    assert row["text"] == "a" and row["deep"] in (None, deep)
+    assert (row["lone"], row["big"]) == ("\\ud800", "Infinity")
+
+
 @pytest.mark.parametrize("path", ["", ".", "a..b", "[]", "a[", "a[0]", "a.[]"])
 def test_what_is_no_path_is_refused(path: str) -> None:
     with pytest.raises(OptionOutOfRange, match="no field"):
@@ -222,6 +231,19 @@ def test_an_archive_has_its_pages_and_their_texts(tmp_path: Path, pack: Any) -> 
     assert [row["text"] for row in found] == ["<p>café</p>", "plain words", "été", "été"]
     assert [row["row"] for row in found] == [4, 5, 6, 7]
     assert {row["WARC-Target-URI"] for row in found} == {"http://a.example/"}
+
+
+@pytest.mark.parametrize("coding", ["base64", "hex", "rot13", "punycode", "klingon", "utf-16\0"])
+def test_a_charset_of_no_text_is_an_error(tmp_path: Path, coding: str) -> None:
+    page = record("response", b"abcd", http=f"Content-Type: text/html; charset={coding}")
+    (tmp_path / "a.warc").write_bytes(page + WET)
+    assert texts(tmp_path) == ["not-text", "plain words"]
+
+
+def test_an_archive_that_was_cut_off_packed_keeps_what_came_before(tmp_path: Path) -> None:
+    whole = gzip.compress(PAGE + record("conversion", random.Random(1).randbytes(1 << 20)), 1)
+    (tmp_path / "a.warc.gz").write_bytes(whole[: len(whole) // 2])
+    assert texts(tmp_path) == ["<p>café</p>", "input-unreadable"]
 
 
 def test_a_wet_file_as_common_crawl_has_it(tmp_path: Path) -> None:

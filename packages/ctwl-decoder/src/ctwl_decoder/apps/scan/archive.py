@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import IO, Any, cast
@@ -13,6 +15,9 @@ from ...text.input import text_of
 _MOST_HEADERS = 1 << 17
 """Bytes of a record's headers; chosen by hand. warcio itself has no bound."""
 
+_CHARSETS = re.compile(r"ascii|utf-|iso|cp\d|koi8|mac|gb|big5|euc|shift|tis")
+"""Begins the names of charsets of pages. Python knows others, some of which take quadratic time."""
+
 _TEXTS = ("text/", "application/xhtml+xml")
 
 
@@ -23,8 +28,7 @@ def archived(stream: IO[bytes], name: str) -> Iterator[tuple[int, Callable[[], d
     (``conversion``).
 
     Yields:
-        a record's number in the file, and what gives its ``text`` and its headers or raises why not; before the next
-        record is asked for.
+        a record's number in the file, and what gives its ``text`` and its headers or raises why not.
 
     Raises:
         ExtraMissing: warcio is not installed.
@@ -54,7 +58,8 @@ def archived(stream: IO[bytes], name: str) -> Iterator[tuple[int, Callable[[], d
         for number, record in enumerate(archive):
             _check(archive, record.length is None, name)
             if record.rec_type in ("response", "resource", "conversion") and _mime(record).startswith(_TEXTS):
-                yield number, partial(_text_of, record)
+                data = record.content_stream().read(MAX_BYTES + 1)
+                yield number, partial(_text_of, data, _header(record), dict(record.rec_headers.headers))
             reader.spent = 0
         _check(archive, record is not None and record.raw_stream.limit > 0, name)
     except (DecoderError, OSError, EOFError):
@@ -79,18 +84,19 @@ def _mime(record: Any) -> str:
     return _header(record).partition(";")[0].strip().lower()
 
 
-def _text_of(record: Any) -> dict[str, Any]:
+def _text_of(data: bytes, header: str, headers: dict[str, Any]) -> dict[str, Any]:
     """A record's text with its headers.
 
     Raises:
         InputTooLarge, NotText: there is none.
     """
-    data = record.content_stream().read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise InputTooLarge(f"the record has more than {MAX_BYTES} bytes")
-    charset = _header(record).lower().partition("charset=")[2].partition(";")[0].strip(" \"'") or "utf-8"
+    charset = header.lower().partition("charset=")[2].partition(";")[0].strip(" \"'") or "utf-8"
     try:
-        text = text_of(data, "the record", charset)
-    except LookupError as error:
-        raise NotText(f"the record's charset, {charset[:40]!r}, is not known") from error
-    return {**dict(record.rec_headers.headers), "text": text}
+        known = _CHARSETS.match(codecs.lookup(charset).name)
+    except (LookupError, ValueError):
+        known = None
+    if not known:
+        raise NotText(f"the record's charset, {charset[:40]!r}, is none that is known")
+    return {**headers, "text": text_of(data, "the record", charset)}

@@ -96,12 +96,14 @@ def cells_at(batch: pa.RecordBatch, row: int, path: str) -> list[Any]:
                 found = found.flatten()
     except (pa.ArrowException, AttributeError) as error:
         raise TextMissing(f"there is no field {path!r} in a column of type {batch.schema.field(first).type}") from error
-    if _size(found) > MAX_BYTES:
-        raise InputTooLarge(f"the field {path!r} has more than {MAX_BYTES} bytes; cut it into parts")
     try:
+        if _size(found) > MAX_BYTES:
+            raise InputTooLarge(f"the field {path!r} has more than {MAX_BYTES} bytes; cut it into parts")
         return [each.decode() if isinstance(each, bytes) else each for each in found.to_pylist()]
     except UnicodeDecodeError as error:
         raise NotText(f"the field {path!r} is not UTF-8") from error
+    except pa.ArrowException as error:
+        raise TextMissing(f"the field {path!r} cannot be read: {str(error)[:400]}") from error
 
 
 def _size(array: Any) -> int:
@@ -142,11 +144,14 @@ def say_fields(names: Iterable[str]) -> str:
 
 
 def kept(values: list[Any]) -> str | None:
-    """What the results keep of the values at a path: a text as it is, anything else as JSON."""
+    """What the results keep of the values at a path: a text as it is, anything else as JSON, if that is possible."""
     value = values if len(values) > 1 else values[0] if values else None
     if value is None:
         return None
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    try:
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    except RecursionError:
+        return None
     return text.encode(errors="backslashreplace").decode()
 
 
