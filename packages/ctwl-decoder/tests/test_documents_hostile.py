@@ -179,6 +179,13 @@ def test_a_broken_part_does_not_hide_the_sound_ones() -> None:
     assert found[0].text == "One" and isinstance(found[1].text, DecoderError)
 
 
+def test_a_broken_archive_in_a_mail_does_not_hide_the_mail() -> None:
+    part = '--b\nContent-Type: application/zip; name="a.zip"\nContent-Disposition: attachment\n\nPK\x03\x04 broken\n'
+    mail = f'{_PARTS}Content-Type: multipart/mixed; boundary="b"\n\n--b\n\nHello.\n{part}--b--\n'
+    body, broken = open_file(mail.encode(), "x.eml")
+    assert (body.text, broken.name) == ("Hello.", "x.eml/a.zip") and isinstance(broken.text, DecoderError)
+
+
 def test_hidden_files_of_an_archive_are_no_texts() -> None:
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w") as archive:

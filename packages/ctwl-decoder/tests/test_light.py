@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 import ctwl_decoder.decoder
 from ctwl_decoder import Decoder, describe
 from ctwl_decoder.apps.command import main
+from ctwl_decoder.documents.found import Found
 from ctwl_decoder.errors import ExtraMissing
 from ctwl_decoder.options import ALPHA
 from ctwl_decoder.search.plan import LIGHT_FIRST, NO_CODES, SearchPlan
@@ -139,7 +140,7 @@ def command_refuses(proxy: Proxy, *options: str) -> list[str]:
     said = io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stderr(said):
         patch.setattr("ctwl_protocol.proxy.open_proxy", lambda *_, **__: proxy)
-        patch.setattr("ctwl_decoder.apps.command.read_text", lambda _: PLAIN)
+        patch.setattr("ctwl_decoder.apps.command.texts_of", lambda name: [Found(name, PLAIN)])
         assert main(["--profile", OFFLINE, "-", *options]) == 2
     return said.getvalue().splitlines()
 

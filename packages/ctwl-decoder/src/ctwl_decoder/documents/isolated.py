@@ -24,7 +24,7 @@ def open_file(data: bytes, name: str) -> list[Found]:
         name: what messages call the file.
     """
     command = [sys.executable, "-m", "ctwl_decoder.documents.child", name]
-    late = DocumentRefused(f"it takes more than {limits.SECONDS} seconds to open; {AS_TEXT}")
+    late = DocumentRefused(f"it takes too long to open, as hostile files do; {AS_TEXT}")
     try:
         done = subprocess.run(command, input=data, capture_output=True, timeout=limits.WAIT, check=False)
     except subprocess.TimeoutExpired:

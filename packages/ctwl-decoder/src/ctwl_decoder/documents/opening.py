@@ -59,21 +59,20 @@ def texts_in(data: bytes, name: str, budget: Budget, depth: int = 0) -> Iterator
 
     Raises:
         OverBudget: the whole would cost too much.
-        DocumentRefused: a container is broken.
     """
     if depth > limits.DEPTH:
         raise OverBudget(f"more than {limits.DEPTH} files are packed in each other; unpack it, name the files")
     kind = kinds.kind_of(data)
-    if kind in _CONTAINERS:
-        for part in _CONTAINERS[kind](data, budget):
-            inner = f"{name}/{part.name}" if part.name else name
-            if isinstance(part.data, bytes):
-                yield from texts_in(part.data, inner, budget, depth + 1)
-            else:
-                yield Found(inner, part.data)
-        return
     try:
-        yield Found(name, _words(data, kind, budget))
+        if kind in _CONTAINERS:
+            for part in _CONTAINERS[kind](data, budget):
+                inner = f"{name}/{part.name}" if part.name else name
+                if isinstance(part.data, bytes):
+                    yield from texts_in(part.data, inner, budget, depth + 1)
+                else:
+                    yield Found(inner, part.data)
+        else:
+            yield Found(name, _words(data, kind, budget))
     except OverBudget:
         raise
     except DecoderError as error:
