@@ -93,7 +93,9 @@ def main(options: Options) -> Result:
             "overlap of those found, median": round(float(np.median(seen)), 4) if seen else None,
             "the paper's windows": summary(papers),
         },
-        "changed": {name: changed(decoder, alone, change) for name, change in tracked(CHANGES.items(), "changes")},
+        "changed": {
+            name: changed(decoder, alone, change) for name, change in tracked(list(CHANGES.items()), "changes")
+        },
     }
 
 
