@@ -56,8 +56,6 @@ def variants_of(text: str) -> list[tuple[str, AlignedText]]:
     first = cleaned = normalize_aligned(AlignedText.of(text))
     done = dict[str, None]()
     for name, step in _STEPS:
-        if step in _OUTSIDE_ASCII and cleaned.text.isascii():
-            continue
         before, cleaned = cleaned, step(cleaned)
         if cleaned.text != before.text:
             done[name] = None
@@ -69,18 +67,25 @@ def variants_of(text: str) -> list[tuple[str, AlignedText]]:
 
 
 def _without_joiners(given: AlignedText) -> AlignedText:
-    return given.edited((*found.span(), "") for found in _JOINERS.finditer(given.text))
+    return given.edited((*found.span(), "") for found in _found(_JOINERS, NUMBERS.variants.joiners, given.text))
 
 
 def _without_ligatures(given: AlignedText) -> AlignedText:
-    return given.edited((*found.span(), _compatible(found[0])) for found in _LIGATURES.finditer(given.text))
+    ligatures = _found(_LIGATURES, NUMBERS.variants.ligatures, given.text)
+    return given.edited((*found.span(), _compatible(found[0])) for found in ligatures)
 
 
 def _with_plain_letters(given: AlignedText) -> AlignedText:
     """Letters of formulas, and full width where letters have it: East Asian texts have marks of that width."""
-    styled = (found for found in _STYLED.finditer(given.text) if any(map(str.isalnum, found[0])))
+    runs = _found(_STYLED, NUMBERS.variants.letters + NUMBERS.variants.wide, given.text)
+    styled = (found for found in runs if any(map(str.isalnum, found[0])))
     places = (place for found in styled for place in range(*found.span()))
     return given.edited((place, place + 1, _compatible(given.text[place])) for place in places)
+
+
+def _found(pattern: re.Pattern[str], points: tuple[int, ...], text: str) -> Iterable[re.Match[str]]:
+    """What a pattern finds, where the text has any of its characters: patterns with so many take their time."""
+    return () if text.isascii() or frozenset(map(chr, points)).isdisjoint(text) else pattern.finditer(text)
 
 
 def _compatible(characters: str) -> str:
@@ -134,6 +139,3 @@ _STEPS: _Steps = (
     ("capitals lowered", _without_capitals),
 )
 """What is done to a text for its second variant, in this order."""
-
-_OUTSIDE_ASCII = (_without_joiners, _without_ligatures, _with_plain_letters)
-"""What changes no text in ASCII: looking for it takes longer than all else."""
