@@ -43,7 +43,7 @@ def signposted(
     provider: Provider, texts: Sequence[Text], decoder: Decoder, network: Network, own: Detector
 ) -> dict[str, Any]:
     """The texts of a provider, as a stranger asks about them."""
-    right, found, unchanged, same, shares = 0, 0, 0, 0, []
+    right, found, unchanged, same, silent, shares = 0, 0, 0, 0, 0, []
     for text in tracked(texts, provider.name):
         report = decoder.decode(text.text, alpha=LEVEL)
         asked = queries(text.text, report, decoder.registry, level=LEVEL) if report.signposts else []
@@ -52,6 +52,7 @@ def signposted(
         right += 1
         replies = ask_all(asked, network, seconds=60)
         found += any(reply.outcome == "found" for reply in replies)
+        silent += any(reply.outcome in ("refused", "no-answer") for reply in replies)
         unchanged += all(map(is_own, asked, replies, [own] * len(asked)))
         whole = queries(text.text, report, decoder.registry, level=LEVEL, whole=True)[:1]
         same += any(reply.outcome == "found" for reply in replies) == (own.answer(whole[0].question).outcome == "found")
@@ -61,6 +62,7 @@ def signposted(
         "the right detector asked": rate(right, len(texts)), "found by it": rate(found, len(texts)),
         "answers unchanged": rate(unchanged, max(1, right)),
         "as the detector says of the whole text": rate(same, max(1, right)),
+        "without an answer": silent,
         "share of the text that is sent": round(sum(shares) / max(1, len(shares)), 3),
     }  # fmt: skip
 
