@@ -108,12 +108,17 @@ def slowest(url: str, seconds: float) -> float:
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_health_is_answered_beside_an_attack(service: str, attack: str) -> None:
-    over = threading.Event()
-    with ThreadPoolExecutor(CONNECTIONS) as threads:
-        for _ in range(CONNECTIONS):
-            threads.submit(send, service, ATTACKS[attack](), over)
-        try:
-            longest = slowest(service, 1.5)
-        finally:
-            over.set()
+    """Other work on the machine delays an answer too, so an attack that harms does so three times."""
+    longest = SECONDS
+    for _ in range(3):
+        over = threading.Event()
+        with ThreadPoolExecutor(CONNECTIONS) as threads:
+            for _ in range(CONNECTIONS):
+                threads.submit(send, service, ATTACKS[attack](), over)
+            try:
+                longest = slowest(service, 1.5)
+            finally:
+                over.set()
+        if longest < SECONDS:
+            break
     assert longest < SECONDS
