@@ -12,6 +12,8 @@ Each is read by its own reader from the text alone. For each scheme and temperat
 - variety: the share of a text's runs of three tokens that other answers to its question have, too;
 - cost: seconds of one core to write and to read a text.
 
+MPAC is under Apache 2.0, Three Bricks under CC BY-NC 4.0; XMark's repository has no licence, so ask before you use it.
+
     git clone https://github.com/bangawayoo/mb-lm-watermarking mpac
     git clone https://github.com/facebookresearch/three_bricks
     git clone https://github.com/JiiahaoXU/XMark xmark
@@ -56,7 +58,7 @@ CANNOT = {
     "StealthInk": "Its only program, every_step_1_24_direct_detect.py, does not parse (a default in doubled quotes), "
     "loads Llama-2-7b alone, and has no licence.",
 }
-"""Schemes that cannot be run here, and why; the code of July 2026."""
+"""Schemes that cannot be run here, and why."""
 
 
 @dataclass(frozen=True)
