@@ -12,7 +12,7 @@ Each is read by its own reader from the text alone. For each scheme and temperat
 - variety: the share of a text's runs of three tokens that other answers to its question have, too;
 - cost: seconds of one core to write and to read a text.
 
-MPAC is under Apache 2.0, Three Bricks under CC BY-NC 4.0; XMark's repository has no licence, so ask before you use it.
+MPAC is under Apache 2.0, Three Bricks under CC BY-NC 4.0; XMark's repository names none. Code is run, not copied.
 
     git clone https://github.com/bangawayoo/mb-lm-watermarking mpac
     git clone https://github.com/facebookresearch/three_bricks
