@@ -70,4 +70,4 @@ def main(question: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(" ".join(sys.argv[1:]) or "What should I see on a first visit to Rome?"))
+    sys.exit(main(" ".join(sys.argv[1:])))
