@@ -1,6 +1,7 @@
 /** The families of vectors: each a pure function from a vector's input to an answer. Refusals are answers. */
 import { beaconCode, beaconFields, NONCES } from "../../../packages/ctwl-web/src/beacon.js";
 import { concat, hex, sha256, unhex as fromHex, utf8 } from "../../../packages/ctwl-web/src/bytes.js";
+import { readAnswer, readQuestion } from "./asking.js";
 import { blocks } from "./blocks.js";
 import * as canonical from "../../../packages/ctwl-web/src/canonical.js";
 import { decodeText, isAuthentic, readOneCode, recordPValues } from "./decode.js";
@@ -239,7 +240,20 @@ export const FAMILIES = {
     const { code, record } = read(input);
     return { code, record };
   },
+  question(input) {
+    readQuestion(bodyOf(input));
+    return { status: "ok" };
+  },
+  answer(input) {
+    readAnswer(bodyOf(input), readQuestion(bodyOf(input.question)));
+    return { status: "ok" };
+  },
 };
+
+/** The bytes of a message of section 20; three dots in it stand for many letters. */
+function bodyOf({ bytes, body, repeat = 3, letter = "a" }) {
+  return bytes === undefined ? utf8(body.replace("...", () => letter.repeat(repeat))) : unhex(bytes);
+}
 
 /** A registry client's step: the versions and the latest time that are trusted next. */
 export function verifyRegistry({ trusted, roots, registry, clock }) {
