@@ -83,7 +83,7 @@ def older(*found: dict[str, Any]) -> str:
     if not days:
         return ""
     shown = map(datetime.date.fromisoformat, sorted({days[0], days[-1]}))
-    return f"\nRead by the decoder of {' to '.join(f'{day.day} {day:%B %Y}' for day in shown)}, before whole context."
+    return f"\nRead by an older decoder, of {' to '.join(f'{day.day} {day:%B %Y}' for day in shown)}."
 
 
 def grouped(rows: list[dict[str, Any]], *names: str) -> list[list[dict[str, Any]]]:

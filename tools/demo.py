@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -29,12 +29,18 @@ def show(title: str, text: str) -> None:
 
 
 @contextmanager
-def doing(console: Console, what: str) -> Iterator[None]:
-    """Say what takes its time: in a line that goes away, or that stays where there is no terminal."""
+def doing(console: Console, what: str) -> Iterator[Callable[[int], None]]:
+    """Say what takes its time, and how many tokens there are: in a line that goes away where there is a terminal."""
     if not console.is_terminal:
         console.print(what)
-    with console.status(what):
-        yield
+    with console.status(what) as status:
+
+        def progress(tokens: int) -> None:
+            status.update(f"{what} {tokens} tokens")
+            if not console.is_terminal and tokens % 100 == 0:
+                console.print(f"{tokens} tokens ...")
+
+        yield progress
 
 
 def main(question: str) -> int:
@@ -45,9 +51,11 @@ def main(question: str) -> int:
         encoder = Encoder.open("smollm2", OFFLINE)
         decoder = Decoder.open(OFFLINE)
     show("The question", question)
-    with doing(console, f"answering twice in at most {TOKENS} tokens, with the code and without (about a minute) ..."):
+    with doing(
+        console, f"answering twice in at most {TOKENS} tokens, with the code and without (about a minute) ..."
+    ) as progress:
         options: dict[str, Any] = {"max_new_tokens": TOKENS, "temperature": TEMPERATURE}
-        (written,) = encoder.generate(question, PROVIDER, VERSION, chat=True, **options)
+        (written,) = encoder.generate(question, PROVIDER, VERSION, chat=True, progress=progress, **options)
         asked = encoder.tokenize([question], TOKENS, chat=True)
         plain = encoder.model.generate(**asked, do_sample=True, top_k=0, **options)
     beacon = written.beacon

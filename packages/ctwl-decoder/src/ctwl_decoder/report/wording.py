@@ -17,7 +17,8 @@ NO_PROOF = (
     "does not show here."
 )
 SHOWS_FROM = (
-    f"Unedited, a mark mostly shows from {ENOUGH_TOKENS} tokens ({ENOUGH_WORDS} words) on; in predictable text later."
+    f"Unedited, a mark mostly shows from {ENOUGH_TOKENS} tokens ({ENOUGH_WORDS} words) on in varied text, and from 400 "
+    "tokens on in a chat."
 )
 ENOUGH = (
     f"Below {ENOUGH_TOKENS} tokens ({ENOUGH_WORDS} words) a code often does not show. Above it, a code may still not "
