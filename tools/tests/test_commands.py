@@ -32,7 +32,7 @@ ELSEWHERE = {
     r"ctwl-decode (--together|paper\.pdf) ": ("packages/ctwl-decoder/tests/test_documents.py", "*LIGHT, str(tmp_path)"),
     r"ctwl-decode resolve|curl \S+/v1/resolve": ("packages/ctwl-decoder/tests/test_service.py", "/v1/"),
     r"ctwl-decode ask ": ("packages/ctwl-decoder/tests/test_ask.py", 'main(["ask", '),
-    r"ctwl-detector ": ("packages/ctwl-decoder/tests/test_detector.py", "main([str("),
+    r"ctwl-detector |curl http://127.0.0.1:8080/ ": ("packages/ctwl-decoder/tests/test_detector.py", "main([str("),
     r"ctwl-encode plan ": ("packages/ctwl-encoder/tests/test_plan.py", 'main(["plan", '),
     r"ctwl-encode compliance ": ("packages/ctwl-encoder/tests/test_compliance.py", 'main(["compliance", '),
     r"ctwl-encode audit |grep ": ("packages/ctwl-encoder/tests/test_log.py", 'main(["audit", '),

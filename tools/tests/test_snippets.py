@@ -26,6 +26,7 @@ ELSEWHERE = {
     'read_table("found.parquet")': ("packages/ctwl-decoder/tests/test_scan.py", "read_table("),
     "from ctwl_decoder.batch": ("packages/ctwl-decoder/tests/test_pipelines.py", "def test_the_examples"),
     "serve(Mine())": ("conformance-tests/tests/test_messages.py", "NotDone"),
+    "custom_params": ("packages/ctwl-encoder/tests/sglang/test_plugin.py", "custom_params"),
     "from llama_cpp import": ("packages/ctwl-encoder/tests/llama_cpp/test_processor.py", "LogitsProcessorList("),
 }
 """Examples that need a server or another engine: a line of theirs, a file that runs the like, and a word there."""
@@ -51,7 +52,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     made, before = tmp_path_factory.mktemp("snippets"), Path.cwd()
     for part in load_model("smollm2", "cpu"):
         part.save_pretrained(made / "model")
-    (made / "letter.txt").write_text(json.loads(EXAMPLE.read_text(encoding="utf-8"))["text"], encoding="utf-8")
+    for name in ("letter.txt", "answer.txt"):
+        (made / name).write_text(json.loads(EXAMPLE.read_text(encoding="utf-8"))["text"], encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(PASSPHRASE.name, "any will do")
         ProviderKeys.new().save(str(made / "our.keys"))
