@@ -10,9 +10,11 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import httpx
 import uvicorn
+from starlette.types import ASGIApp
 
 from ctwl_decoder.apps.ask.wire import Network
 from ctwl_decoder.apps.serve.app import create_app
@@ -23,16 +25,9 @@ from ctwl_protocol.proxy import Proxy
 
 
 @contextmanager
-def running(
-    proxy: Proxy,
-    manifests: Manifests | None = None,
-    trusted: list[str] | None = None,
-    network: Network | None = None,
-    **limits: float,
-) -> Iterator[tuple[uvicorn.Server, httpx.Client]]:
-    """A server and its client; the names of limits are those of :class:`ctwl_decoder.apps.serve.limits.Limits`."""
-    given = Limits(**limits)  # type: ignore[arg-type]
-    server = uvicorn.Server(configure(create_app(proxy, given, manifests, network), given, trusted=trusted))
+def started(app: ASGIApp, given: Limits, **told: Any) -> Iterator[tuple[uvicorn.Server, httpx.Client]]:
+    """A server of an app and its client; see :func:`ctwl_decoder.apps.serve.running.configure`."""
+    server = uvicorn.Server(configure(app, given, **told))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
@@ -45,6 +40,20 @@ def running(
         finally:
             server.should_exit = True
             thread.join()
+
+
+@contextmanager
+def running(
+    proxy: Proxy,
+    manifests: Manifests | None = None,
+    trusted: list[str] | None = None,
+    network: Network | None = None,
+    **limits: float,
+) -> Iterator[tuple[uvicorn.Server, httpx.Client]]:
+    """A server and its client; the names of limits are those of :class:`ctwl_decoder.apps.serve.limits.Limits`."""
+    given = Limits(**limits)  # type: ignore[arg-type]
+    with started(create_app(proxy, given, manifests, network), given, trusted=trusted) as both:
+        yield both
 
 
 @contextmanager

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-import socket
 import sys
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,9 +13,9 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
-import uvicorn
 from hypothesis import given
 from hypothesis import strategies as st
+from running_service import started
 from test_signposts import OFFLINE, RECORDED
 
 from ctwl_decoder import Decoder
@@ -30,7 +27,6 @@ from ctwl_decoder.apps.detector.philox import CONTEXT, context_of, philox_words
 from ctwl_decoder.apps.detector.rates import Rates
 from ctwl_decoder.apps.detector.settings import Gumbel, Program, read_settings
 from ctwl_decoder.apps.serve.limits import Limits
-from ctwl_decoder.apps.serve.server import configure
 from ctwl_decoder.errors import DetectorMalformed, RateExceeded
 from ctwl_protocol.asking import Answer, Question
 from ctwl_protocol.proxy import open_proxy
@@ -52,19 +48,8 @@ def serving(
     detector: Detector, *, tokens: tuple[str, ...] = (), rate: float = 6000, **limits: float
 ) -> Iterator[httpx.Client]:
     given = Limits(**limits)  # type: ignore[arg-type]
-    server = uvicorn.Server(configure(create_app(detector, given, tokens=tokens, per_minute=rate), given))
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        try:
-            with httpx.Client(base_url=f"http://127.0.0.1:{listener.getsockname()[1]}", timeout=30) as client:
-                while not server.started:
-                    assert thread.is_alive()
-                    time.sleep(0.01)
-                yield client
-        finally:
-            server.should_exit = True
-            thread.join()
+    with started(create_app(detector, given, tokens=tokens, per_minute=rate), given) as (_, client):
+        yield client
 
 
 def question(**changed: Any) -> dict[str, Any]:

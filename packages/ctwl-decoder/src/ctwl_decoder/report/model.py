@@ -14,6 +14,9 @@ ENOUGH_TOKENS = 150
 ENOUGH_WORDS = 110
 """About as many words of English."""
 
+CHAT_TOKENS = 400
+"""Tokens from which a code mostly shows in a chat, by larger models too (``evaluation/reading/models.py``)."""
+
 
 class _Data(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -8,7 +8,7 @@ from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.profile import OFFLINE
 
 from ..text.variants import AS_GIVEN
-from .model import ENOUGH_TOKENS, ENOUGH_WORDS, BodyReport, Hop, ReadRecord, Report, Span
+from .model import CHAT_TOKENS, ENOUGH_TOKENS, ENOUGH_WORDS, BodyReport, Hop, ReadRecord, Report, Span
 
 NONE_FOUND = "No watermark found"
 TOO_SHORT = "No verdict: the text is too short"
@@ -17,8 +17,8 @@ NO_PROOF = (
     "does not show here."
 )
 SHOWS_FROM = (
-    f"Unedited, a mark mostly shows from {ENOUGH_TOKENS} tokens ({ENOUGH_WORDS} words) on in varied text, and from 400 "
-    "tokens on in a chat."
+    f"Unedited, a mark mostly shows from {ENOUGH_TOKENS} tokens ({ENOUGH_WORDS} words) on in varied text, and from "
+    f"{CHAT_TOKENS} tokens on in a chat."
 )
 ENOUGH = (
     f"Below {ENOUGH_TOKENS} tokens ({ENOUGH_WORDS} words) a code often does not show. Above it, a code may still not "
