@@ -8,7 +8,6 @@ PACKAGES := packages/ctwl-protocol packages/ctwl-encoder packages/ctwl-decoder c
 # make TORCH_INDEX=https://download.pytorch.org/whl/cpu ... takes the build of torch without CUDA.
 TORCH := $(shell grep '^torch==' requirements-dev.txt) $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
 PROFILE := org.ctwl.smollm2-135m.1
-QUESTION ?= What should I see on a first visit to Rome?
 export TOKENIZERS_PARALLELISM := true
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -53,7 +52,7 @@ lock: $(READY) ## resolve requirements-dev.txt anew into requirements.lock
 	$(BIN)/uv pip compile --quiet --upgrade requirements-dev.txt --output-file requirements.lock
 
 demo: $(READY) ## a model answers a question in text that carries a code, the public decoder reads it
-	@$(BIN)/python tools/demo.py "$(QUESTION)"
+	@$(BIN)/python tools/demo.py $(if $(QUESTION),"$(QUESTION)")
 
 test: $(READY) ## the quick tests, 5 minutes on two cores
 	$(PYTEST) -m "not slow"

@@ -1,5 +1,6 @@
 """The main job in one go: a language model answers a question, its text carries a code, the public decoder reads it.
 
+python tools/demo.py                                  asks QUESTION
 python tools/demo.py "How does a lighthouse work?"
 """
 
@@ -17,6 +18,7 @@ from transformers.utils import logging
 from ctwl_decoder import Decoder, describe
 from ctwl_encoder import Encoder
 
+QUESTION = "What should I see on a first visit to Rome?"
 OFFLINE = "org.ctwl.smollm2-135m.1"
 PROVIDER, VERSION, TOKENS, TEMPERATURE = 42, 3, 300, 0.8
 
@@ -78,4 +80,4 @@ def main(question: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(" ".join(sys.argv[1:])))
+    sys.exit(main(" ".join(sys.argv[1:]) or QUESTION))
