@@ -2,8 +2,9 @@
 
 Models of several sizes and vocabularies write by the encoder's default strategy for the temperature: prose that goes on
 from the beginnings of news items, answers in a chat, and answers to problems of mathematics. No number of the encoder
-or of a reader was chosen on these questions. Each text is read in several lengths, counted in the tokens of its model,
-as ``ctwl-decode`` reads it: unedited, and with a share of its words replaced by synonyms. For each setting:
+or of a reader was chosen on these questions. A text ends where the model ends it, or is cut. It is read in each length
+that it has, counted in the tokens of its model, as ``ctwl-decode`` reads it: unedited, and with a share of its words
+replaced by synonyms. For each setting:
 
 - found: with the right code, at the default level of 1e-4 and at a false-positive rate of 1 %, for a registered
   provider;
@@ -161,20 +162,17 @@ def found_rates(texts: Sequence[Read]) -> dict[str, Any]:
     }
 
 
-def by_own_model(model: str, public: Decoder, answers: Sequence[Answer]) -> dict[int, Any]:
-    """How many are found by the model that wrote them, without the prompt, by the number of tokens."""
-    own, found = ReadingModel(*real_models.load(model), public.proxy, model), {}
+def by_own_model(model: str, public: Decoder, texts: Sequence[Generation]) -> dict[str, Any]:
+    """How many are found by the model that wrote them, without the prompt."""
+    own = ReadingModel(*real_models.load(model), public.proxy, model)
     decoder = Decoder(public.proxy, reading_model=own, registry=public.registry)
-    for tokens in answers[0].parts:
-        texts = [answer.parts[tokens] for answer in tracked(answers, f"{model}, own model, {tokens} tokens")]
-        right = [_right(decoder.decode(text.text, score="whole"), text) for text in texts]
-        found[tokens] = rate(sum(right), len(right))
-    return found
+    right = [_right(decoder.decode(text.text, score="whole"), text) for text in tracked(texts, f"{model}, own model")]
+    return {"own model": rate(sum(right), len(right))} if texts else {}
 
 
 @experiment(
     quick={"texts": 2, "own": 1, "tokens": 100, "models": "smollm2", "kinds": "chat"},
-    texts=32, own=16, tokens=LENGTHS[-1], models="smollm2,qwen2.5-coder-0.5b,qwen2.5-coder-1.5b",
+    texts=64, own=16, tokens=LENGTHS[-1], models="smollm2,qwen2.5-coder-0.5b,qwen2.5-coder-1.5b",
     kinds="chat,prose,mathematics", seed=1, batch=32,
 )  # fmt: skip
 def main(options: Options) -> Result:
@@ -186,15 +184,19 @@ def main(options: Options) -> Result:
             prompts = prompts_of(model, kind, options.texts)
             writing = Writing(model, temperature, top_p, options.tokens, seed=options.seed, batch=options.batch)
             answers = writing.answers(prompts)
-            own = by_own_model(model, readers.public, answers[: options.own]) if kind == "chat" and options.own else {}
-            for tokens in sorted(answers[0].parts):
+            strategy = answers[0].whole.strategy.value
+            for tokens in LENGTHS:
+                long = [(number, each) for number, each in enumerate(answers) if tokens in each.parts]
+                if not long:
+                    continue
                 title = f"{model}, {kind}, T = {temperature}, {tokens} tokens"
-                read = [readers.kept(each, tokens, number) for number, each in enumerate(tracked(answers, title))]
+                read = [readers.kept(each, tokens, number) for number, each in tracked(long, title)]
                 every += read
                 choice = float(np.mean([text.choice for text in read])) / tokens
-                settings = {"temperature": temperature, "top-p": top_p, "strategy": answers[0].whole.strategy.value}
+                settings = {"temperature": temperature, "top-p": top_p, "strategy": strategy, "of": len(answers)}
                 row = {"model": model, "kind": kind, **settings, "tokens": tokens, "nats a token": round(choice, 3)}
-                rows.append(row | found_rates(read) | ({"own model": own[tokens]} if own else {}))
+                some = [each.parts[tokens] for _, each in long[: options.own if kind == "chat" else 0]]
+                rows.append(row | found_rates(read) | by_own_model(model, readers.public, some))
         forecasts.append({"model": model, **held(every), "tenths": list(tenths(every))})
         curve += [{"model": model, **each} for each in by_choice(every)]
     return {"rows": rows, "forecasts": forecasts, "by choice": curve}
