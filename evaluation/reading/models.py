@@ -9,8 +9,8 @@ replaced by synonyms. For each setting:
 - found: with the right code, at the default level of 1e-4 and at a false-positive rate of 1 %, for a registered
   provider;
 - found by its own model: by a reader that weighs with the model that wrote it, and has not seen the prompt;
-- foretold: how many texts the encoder calls readable, for a provider that is not registered, and how many are found
-  so. The forecast holds if the first lies in the interval of the second.
+- foretold: how many texts the encoder expects to be found, for a provider that is not registered, and how many are
+  found so. The forecast holds if the first lies in the interval of the second.
 
 Over all texts of a model: tenths by the forecast; and the share found by the choice that the texts had, which is the
 sum over tokens of the entropy of what each was drawn from.
@@ -33,6 +33,7 @@ import ctwl_protocol
 from ctwl_decoder import Decoder, Report
 from ctwl_decoder.reading_model import ReadingModel
 from ctwl_encoder import Generation
+from ctwl_encoder.core.expected_evidence import chance_found
 from ctwl_protocol.registry import bundled
 
 from ..shared import editing, real_models
@@ -64,7 +65,6 @@ class Read:
     Attributes:
         choice: nats that it had.
         foretold: log2 of the p-value that was expected, over all codes.
-        readable: whether the encoder expects that it is found.
         log2_p: of the p-value that was read, over all codes.
         found_unlisted: whether it was found where no provider is registered.
         found: whether it was found.
@@ -75,7 +75,6 @@ class Read:
 
     choice: float
     foretold: float
-    readable: bool
     log2_p: float
     found_unlisted: bool
     found: bool
@@ -104,7 +103,6 @@ class Readers:
         return Read(
             choice=float(np.sum(answer.choice[:tokens])),
             foretold=text.expected_log2_p,
-            readable=text.readable,
             log2_p=log2(unlisted.p_value),
             found_unlisted=_right(unlisted, text),
             found=_right(report, text),
@@ -120,14 +118,14 @@ def _right(report: Report, text: Generation) -> bool:
 
 def held(texts: Sequence[Read]) -> dict[str, Any]:
     """How many texts were foretold to be found, and how many were."""
-    foretold = sum(text.readable for text in texts)
+    chances = np.array([chance_found(text.foretold) for text in texts])
     found = rate(sum(text.found_unlisted for text in texts), len(texts))
     low, high = found["interval_95"]
     return {
-        "foretold": foretold,
+        "foretold": round(float(chances.sum()), 1),
         "found": found,
-        "holds": low <= foretold / len(texts) <= high,
-        "right for the text": sum(text.readable == text.found_unlisted for text in texts),
+        "holds": bool(low <= chances.mean() <= high),
+        "right for the text": sum((chances >= 0.5) == [text.found_unlisted for text in texts]),
         "median log2 p, foretold": round(float(np.median([text.foretold for text in texts])), 1),
         "median log2 p, read": round(float(np.median([text.log2_p for text in texts])), 1),
     }

@@ -52,6 +52,21 @@ COLDEST = 0.3
 """Below this temperature nothing was measured. Chosen by hand: the evidence is next to none there."""
 
 
+SPREAD = 4.0
+"""Bits: how far log2 of the p-value that a reader finds lies from the expected one, see :func:`chance_found`."""
+
+
+def chance_found(log2_p: float) -> float:
+    """How likely a reader finds a text at the decoder's default level: 0 to 1, a half where just that is expected.
+
+    Over many texts the mean is the share that is found (evaluation/reading/models.py).
+
+    Args:
+        log2_p: of the p-value to expect, see :func:`expected_log2_p`.
+    """
+    return 1 / (1 + math.exp((min(log2_p, 0.0) - math.log2(READERS_LEVEL)) / SPREAD))
+
+
 class WrittenPosition(NamedTuple):
     """A position that a reader scores, linked to the one before, so that beams share their past.
 
