@@ -171,7 +171,7 @@ def by_own_model(model: str, public: Decoder, texts: Sequence[Generation]) -> di
 @experiment(
     quick={"texts": 2, "own": 1, "tokens": 100, "models": "smollm2", "kinds": "chat"},
     texts=64, own=16, tokens=LENGTHS[-1], models="smollm2,qwen2.5-coder-0.5b,qwen2.5-coder-1.5b",
-    kinds="chat,prose,mathematics", seed=1, batch=32,
+    kinds="chat,articles,prose,mathematics", seed=1, batch=32,
 )  # fmt: skip
 def main(options: Options) -> Result:
     """Run the experiment; ``models`` are names or folders, with commas between, and so are ``kinds``."""

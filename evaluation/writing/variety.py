@@ -1,9 +1,13 @@
-"""Would a profile with longer contexts serve better?
+"""What makes answers to one question vary more, and what does it cost?
 
-A published profile has contexts of one proxy token. Longer ones come back less often: leaving repeated contexts alone
-(``skip_repeats``) costs less, and texts of one code vary more. But a replaced word breaks more of them. A real instruct
-model answers held-out questions of a chat, each twice with one code, under profiles that differ in nothing else.
-For each profile, with repeated contexts marked, as by default, and left alone:
+A code prefers the same words after the same context, so texts that one code marks are more alike. An instruct model
+answers held-out questions of a chat, each twice with one code, in ways that may help:
+
+- longer contexts, which come back less often: profiles that differ from the published one in nothing but ``h``;
+- repeated contexts left alone (``skip_repeats``);
+- a share of the tokens with lots of the text's own (``fresh``).
+
+For each way:
 
 - found: at the default level, for a registered provider; unedited and with a share of the words replaced by synonyms;
 - repeated: the share of an answer's contexts that it had before;
@@ -15,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -35,8 +38,11 @@ from ..shared.experiment import OFFLINE, Options, Result, experiment, tracked
 from ..shared.measures import mean, rate
 from ..shared.texts import PROVIDER, VERSION
 
-CONTEXTS = (1, 2, 4)
-"""Proxy tokens in a context."""
+WAYS = (
+    (1, False, 0.0), (1, False, 0.1), (1, False, 0.2), (1, False, 0.4), (1, True, 0.0),
+    (2, False, 0.0), (2, True, 0.0), (4, False, 0.0), (4, True, 0.0),
+)  # fmt: skip
+"""Proxy tokens in a context, whether repeated contexts are left alone, and the share of fresh lots."""
 
 SHARE = 0.1
 """Of the words, replaced by synonyms."""
@@ -53,6 +59,7 @@ class Answers:
         model: see :func:`real_models.load`.
         context: proxy tokens in a context of the profile.
         alone: whether repeated contexts are left alone.
+        fresh: share of the tokens whose lot is the text's own.
         temperature: of sampling.
         top_p: of sampling.
         tokens: of the model, at most, in each answer.
@@ -62,6 +69,7 @@ class Answers:
     model: str
     context: int
     alone: bool
+    fresh: float
     temperature: float
     top_p: float
     tokens: int
@@ -74,14 +82,14 @@ class Answers:
 
     def of(self, prompts: Sequence[str]) -> list[Generation]:
         """An answer to each prompt, found written or written now."""
-        return recalled(partial(self._written, prompts), "contexts", sources(__file__), self, tuple(prompts))
+        return recalled(partial(self._written, prompts), "variety", sources(__file__), self, tuple(prompts))
 
     def _written(self, prompts: Sequence[str]) -> list[Generation]:
         model, tokenizer = _model(self.model)
         encoder = Encoder(model, tokenizer, _proxy().shared_with(self.profile))
         return encoder.generate(
             prompts, PROVIDER, VERSION, nonce=NONCE, temperature=self.temperature, top_p=self.top_p, seed=self.seed,
-            max_new_tokens=self.tokens, skip_repeats=self.alone,
+            max_new_tokens=self.tokens, skip_repeats=self.alone, fresh=self.fresh,
         )  # fmt: skip
 
 
@@ -104,7 +112,7 @@ def measured(asked: Answers, prompts: Sequence[str]) -> dict[str, Any]:
     repeated = [1 - len(np.unique(some, axis=0)) / max(len(some), 1) for some in contexts]
     half = len(ids) // 2
     shared = [shared_runs(row.tolist(), [ids[(i + half) % len(ids)].tolist()]) for i, row in enumerate(ids)]
-    title = f"reading, contexts of {asked.context}"
+    title = f"reading, h = {asked.context}"
     edited = [reworded(SHARE, answer.text, np.random.default_rng(i)) for i, answer in enumerate(answers)]
     read = [
         sum(
@@ -116,6 +124,7 @@ def measured(asked: Answers, prompts: Sequence[str]) -> dict[str, Any]:
     return {
         "context": asked.context,
         "repeats": "left alone" if asked.alone else "marked",
+        "fresh": asked.fresh,
         "temperature": asked.temperature,
         "top-p": asked.top_p,
         "strategy": answers[0].strategy.value,
@@ -139,10 +148,7 @@ def main(options: Options) -> Result:
     """Run the experiment; ``model`` is a name or a folder."""
     prompts = prompts_of(options.model, "chat", options.questions) * 2
     sampling = options.temperature, options.top_p, options.tokens, options.seed
-    rows = [
-        measured(Answers(options.model, context, alone, *sampling), prompts)
-        for context, alone in product(CONTEXTS, (False, True))
-    ]
+    rows = [measured(Answers(options.model, *way, *sampling), prompts) for way in WAYS]
     return {"settings": {"words replaced": SHARE}, "rows": rows}
 
 
