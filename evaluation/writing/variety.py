@@ -39,8 +39,7 @@ from ..shared.measures import mean, rate
 from ..shared.texts import PROVIDER, VERSION
 
 WAYS = (
-    (1, False, 0.0), (1, False, 0.1), (1, False, 0.2), (1, False, 0.4), (1, True, 0.0),
-    (2, False, 0.0), (2, True, 0.0), (4, False, 0.0), (4, True, 0.0),
+    (1, False, 0.0), (1, False, 0.1), (1, False, 0.2), (1, True, 0.0), (2, False, 0.0), (2, True, 0.0), (4, True, 0.0),
 )  # fmt: skip
 """Proxy tokens in a context, whether repeated contexts are left alone, and the share of fresh lots."""
 
@@ -142,7 +141,7 @@ def _right(report: Report, answer: Generation) -> bool:
 
 @experiment(
     quick={"questions": 1, "tokens": 60, "model": "smollm2"},
-    questions=16, tokens=250, model="qwen2.5-coder-0.5b", temperature=0.7, top_p=0.95, seed=1,
+    questions=16, tokens=200, model="qwen2.5-coder-0.5b", temperature=0.7, top_p=0.95, seed=1,
 )  # fmt: skip
 def main(options: Options) -> Result:
     """Run the experiment; ``model`` is a name or a folder."""
