@@ -150,7 +150,7 @@ def _write(arguments: argparse.Namespace) -> None:
         )
     if arguments.json:
         found = {field.name: getattr(written, field.name) for field in fields(written)}
-        found |= {"code": written.beacon.code, **asdict(written.beacon)}
+        found |= {"code": written.beacon.code, **asdict(written.beacon), "chance_found": round(written.chance_found, 4)}
         found["record"] = {"layout": written.record.layout.name, "fields": written.record.fields}
         text = json.dumps(found, ensure_ascii=False, indent=2)
     else:
