@@ -126,7 +126,7 @@ def held(texts: Sequence[Read]) -> dict[str, Any]:
         "foretold": round(float(chances.sum()), 1),
         "found": found,
         "holds": bool(low <= chances.mean() <= high),
-        "right for the text": sum((chances >= 0.5) == [text.found_unlisted for text in texts]),
+        "right for the text": sum((chance_found(text.foretold) >= 0.5) == text.found_unlisted for text in texts),
         "median log2 p, foretold": round(float(np.median([text.foretold for text in texts])), 1),
         "median log2 p, read": round(float(np.median([text.log2_p for text in texts])), 1),
     }
