@@ -109,11 +109,12 @@ def measures(given: Evidence) -> list[Measure]:
 def _watermark(given: Evidence) -> Measure:
     show, total = given.figures.show, given.log.data["totals"]
     marked, unmarked = (show(given.log, f"/totals/{each}", "{:,}") for each in ("marked_texts", "unmarked_texts"))
+    why = ", ".join(f"{show(given.log, f'/unmarked/{each}', '{:,}')} {each}" for each in given.log.data["unmarked"])
     ways = ", ".join(_written(given))
-    shows = f"{marked} texts were to be marked ({ways}), and {unmarked} texts were not."
+    shows = f"{marked} texts were to be marked ({ways}), and {unmarked} texts were not{why and ': '}{why}."
     remains = []
     if total["unmarked_texts"]:
-        remains.append("Say why texts were written without a mark, and whether they were exempt.")
+        remains.append("Say why texts may be written without a mark for these reasons, and whether they are exempt.")
     if len(given.strategies()) > 1:
         remains.append("Texts were written by several strategies; the plan's figures below are those of the commonest.")
     if not total["marked_texts"]:
