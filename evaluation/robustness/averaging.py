@@ -160,7 +160,7 @@ def read(decoder: Decoder, texts: Sequence[Written], strategy: str, tokens: int)
     }
 
 
-@experiment(quick={"texts": 3, "tokens": 60, "shorter": 40}, texts=24, tokens=400, shorter=200, seed=1)
+@experiment(quick={"texts": 3, "tokens": 60, "shorter": 40}, texts=15, tokens=400, shorter=200, seed=1)
 def main(options: Options) -> Result:
     """Run the experiment."""
     encoder = Encoder.open("smollm2", OFFLINE)
