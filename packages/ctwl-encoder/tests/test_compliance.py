@@ -93,15 +93,21 @@ def test_no_number_stands_without_its_place(log: Path, plan: Path, capsys: pytes
 
 
 def test_what_was_found_is_said_and_what_is_open_too(log: Path, plan: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    decided = Policy(provider=42, version=3, profile=PROFILE, log=str(log))  # by another strategy, and without an end
+    request = decided.request(None, 1.0)
+    assert request is not None
+    TextLog(decided, wait=True).write([began(decided, "one more", request, request.payload(0))])
     page = written(capsys, log, plan)
     told = {
         name.split(" (")[0]: (state, shows, remains) for name, state, shows, remains in rows(page, "Measure by measure")
     }
     state, shows, remains = told["An imperceptible watermark in free-form text of more than 200 tokens"]
-    assert state == "partly" and re.match(r"3 \[\d+\] texts were to be marked \(3 \[\d+\] by gumbel\)", shows)
+    assert state == "partly" and re.match(r"4 \[\d+\] texts were to be marked \(3 \[\d+\] by gumbel, 1 ", shows)
     assert re.search(r"1 \[\d+\] texts were not: 1 \[\d+\] fixed form", shows) and "exempt" in remains
     state, shows, remains = told["Effective: the mark is found"]
     assert re.search(r"Of 3 \[\d+\] texts that ended, a reader is expected to find 2 \[\d+\]", shows)
+    assert re.search(r"1 \[\d+\] have no end in the log", shows)
+    assert told["Information about provenance"][1].count("provider 42") == 1
     assert re.search(r"found in 25 \[\d+\] of 32 \[\d+\] texts of up to 200 \[\d+\] tokens", shows)
     assert state == "partly" and "Fewer than nine in ten" in remains
     assert told["Logging"][0] == "shown" and told["Metadata that is digitally signed"][0] == "open"

@@ -146,13 +146,16 @@ def _logging(given: Evidence) -> Measure:
 
 
 def _provenance(given: Evidence) -> Measure:
+    places: dict[tuple[int, int], int] = {}
+    for place, each in enumerate(given.log.data["written"]):
+        places.setdefault((each["provider"], each["version"]), place)  # written by several strategies, too
     pairs = []
-    for place in range(len(given.log.data["written"])):
+    for place in places.values():
         provider, version = (
             given.figures.show(given.log, f"/written/{place}/{each}") for each in ("provider", "version")
         )
         pairs.append(f"provider {provider}, model version {version}")
-    shows = f"Texts carry the numbers of {'; '.join(dict.fromkeys(pairs))}." if pairs else ""
+    shows = f"Texts carry the numbers of {'; '.join(pairs)}." if pairs else ""
     return Measure(
         "Information about provenance (1.3, optional)", "partly" if pairs else "open", shows,
         "A number names you to the public only where a public registry lists it. There is none yet.",
@@ -163,6 +166,8 @@ def _effective(given: Evidence) -> Measure:
     name, show, row = "Effective: the mark is found", given.figures.show, given.row()
     ended, readable = (show(given.log, f"/totals/{each}", "{:,}") for each in ("ended", "readable"))
     shows = f"Of {ended} texts that ended, a reader is expected to find {readable}."
+    if given.log.data["without_end"]:
+        shows += f" {show(given.log, '/without_end', '{:,}')} have no end in the log, and are not judged."
     if row is None:
         return Measure(
             name, "partly", shows, "The plan did not measure the strategy of the log. Run it with that strategy."
