@@ -149,7 +149,9 @@ def test_the_supported_algorithms(client: httpx.Client) -> None:
 def test_a_client_learns_what_there_is(client: httpx.Client) -> None:
     found = client.get(str(client.base_url.join("/.well-known/c2pa-soft-binding-resolution"))).json()
     assert found["apiEndpoint"] == "/v1" and found["c2paSpecificationVersion"] == "2.4.0"
-    told, status = (client.get(str(client.base_url.join(found[f"{each}Endpoint"]))).json() for each in ("capabilities", "status"))
+    told, status = (
+        client.get(str(client.base_url.join(found[f"{each}Endpoint"]))).json() for each in ("capabilities", "status")
+    )
     assert told == {"c2paSpecificationVersion": "2.4.0", "supportedCapabilities": ["queryByContent"]}
     assert status == {"status": "ok"}
     asset = client.get(f"/manifests/{MANIFEST}")

@@ -13,7 +13,7 @@ def is_fixed(*grammars: Any, tag: Any = None) -> bool:
         grammars: a schema, an expression, a grammar, a list of choices; None, or empty, where the request has none.
         tag: a structural tag, as JSON or as what JSON holds; None, or empty, where the request has none.
     """
-    return any(grammars) or bool(tag) and not _leaves_prose(tag)
+    return any(grammars) or (bool(tag) and not _leaves_prose(tag))
 
 
 def _leaves_prose(tag: Any) -> bool:
