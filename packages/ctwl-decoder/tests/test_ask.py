@@ -200,7 +200,9 @@ def test_where_there_is_nobody_to_ask_that_is_said(
     plain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv(REGISTRY.name, str(tmp_path / "registry"))  # the bundled one names no detector
-    assert asked(capsys, plain, "--yes") == (1, "The registry names no detector to ask.\n", "")
+    for words in ("--yes", "--yes --json", "--yes --provider 42"):
+        status, out, err = asked(capsys, plain, *words.split())
+        assert (status, out) == (2, "") and "no-detector" in err
 
 
 def test_a_registry_of_many_detectors_does_not_make_many_questions(plain: str) -> None:

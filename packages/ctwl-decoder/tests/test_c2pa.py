@@ -1,13 +1,12 @@
 """C2PA: the entry for its list of algorithms, and its Soft Binding Resolution API in front of a real server.
 
-The shapes of the answers and the examples are those of the OpenAPI document in "C2PA Soft Binding API", version 2.4.
+The shapes of the answers and the examples are those of the API's OpenAPI document, version 2.4.0.
 """
 
 from __future__ import annotations
 
 import base64
 import datetime
-import hashlib
 import json
 import os
 import re
@@ -47,7 +46,6 @@ CODE = Beacon(700, 9, 21).code
 MANIFEST = "urn:c2pa:F9168C5E-CEB2-4FAA-B6BF-329BF39FA1E4"  # the API's own example
 ENDPOINT = "https://c2pa.example.org/v1"
 SCHEMA_VARIABLE = "CTWL_C2PA_SCHEMA"
-SCHEMA_DIGEST = "b07a25855d6adab83084edb430316de6815f5b87a33b23736f1905255d25f588"
 
 MATCH = {
     "type": "object",
@@ -82,17 +80,19 @@ def test_the_entry_names_the_profile_and_has_what_the_list_asks_for() -> None:
     about = entry["entryMetadata"]
     assert about.keys() == {"description", "dateEntered", "contact", "informationalUrl"}
     assert datetime.datetime.fromisoformat(about["dateEntered"]).tzinfo is not None
-    assert about["informationalUrl"].endswith("interop/c2pa/README.md") and ENTRY.with_name("README.md").exists()
+    assert about["informationalUrl"].endswith("interop/c2pa/README.md")
+    page = ENTRY.with_name("README.md").read_text(encoding="utf-8")  # has what issue 71 of the list asks for
+    assert all(f"**{each}.**" in page for each in ("Name", "Format", "What it is", "How to find it"))
+    assert entry["alg"] in page and f"`{value_of_codes((43207,))}`" in page
 
 
 @pytest.mark.skipif(
     SCHEMA_VARIABLE not in os.environ or not ENTRY.exists(), reason=f"${SCHEMA_VARIABLE} names no copy of the schema"
 )
 def test_the_entry_validates_against_the_published_schema() -> None:
-    data = Path(os.environ[SCHEMA_VARIABLE]).read_bytes()
-    assert hashlib.sha256(data).hexdigest() == SCHEMA_DIGEST, "another version of the schema"
     validator = jsonschema.Draft202012Validator(
-        json.loads(data), format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER
+        json.loads(Path(os.environ[SCHEMA_VARIABLE]).read_bytes()),
+        format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER,
     )
     validator.validate(json.loads(ENTRY.read_text(encoding="utf-8")))
 
@@ -144,6 +144,18 @@ def test_the_supported_algorithms(client: httpx.Client) -> None:
     answer = client.get("/services/supportedAlgorithms")
     jsonschema.validate(answer.json(), ALGORITHMS)
     assert answer.status_code == 200 and answer.json() == {"watermarks": [{"alg": ALG}]}
+
+
+def test_a_client_learns_what_there_is(client: httpx.Client) -> None:
+    found = client.get(str(client.base_url.join("/.well-known/c2pa-soft-binding-resolution"))).json()
+    assert found["apiEndpoint"] == "/v1" and found["c2paSpecificationVersion"] == "2.4.0"
+    told, status = (
+        client.get(str(client.base_url.join(found[f"{each}Endpoint"]))).json() for each in ("capabilities", "status")
+    )
+    assert told == {"c2paSpecificationVersion": "2.4.0", "supportedCapabilities": ["queryByContent"]}
+    assert status == {"status": "ok"}
+    asset = client.get(f"/manifests/{MANIFEST}")
+    assert asset.status_code == 404 and "each match names the API that has it" in asset.json()["message"]
 
 
 def test_a_binding_finds_its_manifest_by_either_method(client: httpx.Client) -> None:
@@ -267,7 +279,7 @@ def test_the_routes_keep_what_their_schema_promises(client: httpx.Client, mode: 
     schema = schemathesis.openapi.from_url(f"{str(client.base_url).removesuffix('/v1/')}/openapi.json")
     for found in schema.include(tag="C2PA").get_all_operations():
         operation = found.ok()
-        if mode == "negative" and operation.path.endswith("Algorithms"):
+        if mode == "negative" and "/matches/" not in operation.path:
             continue  # there is nothing to get wrong
 
         @settings(max_examples=25, derandomize=True, database=None, suppress_health_check=list(HealthCheck))

@@ -320,3 +320,16 @@ def test_what_normalisation_deletes_steers_no_form(data: st.DataObject, width: i
     ends = data.draw(st.sampled_from(["\n", "\r\n", "\r", "\u2028", "\x85"]))
     steered = steered.replace("\n", ends)
     assert [each.text for _, each in variants_of(steered)] == [each.text for _, each in variants_of(plain)]
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("One\ufe00\ufe01 two", "One two"),  # bytes that are hidden
+        ("e\U000e0100\ufe0f\u0301", "\u00e9"),  # what is deleted kept the accent away
+        ("\u2764\ufe0f \u2764\ufe0f\u200d\u2764\ufe0f", "\u2764\ufe0f \u2764\ufe0f\u200d\u2764\ufe0f"),  # signs
+    ],
+)
+def test_selectors_in_a_row_are_no_text(text: str, first: str) -> None:
+    name, found = variants_of(text)[0]
+    assert (name, found.text) == (AS_GIVEN, first)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_signposts import RECORDED, TRUSTED, URL
 
 from ctwl_decoder import Decoder
 from ctwl_decoder.apps.command import main
@@ -393,6 +394,40 @@ def test_it_is_used_without_a_mouse(page: Any) -> None:
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     assert page.locator("#expert").is_visible()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("clipboard", [True, False])
+def test_where_a_signpost_leads_nothing_is_sent_and_the_words_are_shown_before_they_are_copied(
+    opened: Callable[..., Any], tmp_path: Path, clipboard: bool
+) -> None:
+    """That nothing is asked for but the page, the fixture says."""
+    (tmp_path / "index.html").write_text(build_page(get_profile(PROFILE), TRUSTED), "utf-8")
+    page = opened((tmp_path / "index.html").as_uri(), permissions=["clipboard-read", "clipboard-write"])
+    if not clipboard:
+        page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error()); }")
+    text = f"{EXAMPLES['human'][:600]}\n\n{RECORDED.read_text('utf-8')}"
+    read(page, text).wait_for()
+    (passage,) = page.locator("#passages mark").all_text_contents()
+    page.get_by_text("Ask the detector of Seven Hundred about passage 1").click()
+    asked = page.locator("#asks details")
+    assert f"to {URL}" in asked.inner_text() and "SynthID-Text" in asked.inner_text()
+    assert asked.get_by_role("region", name="What would be sent").text_content() == passage != text
+    link = asked.locator("a")
+    assert link.is_hidden() and link.get_attribute("href") is None
+    asked.get_by_role("button", name="I agree").click()
+    sync_api.expect(link).to_be_focused()
+    assert (link.get_attribute("href"), link.get_attribute("rel")) == (URL, "noopener noreferrer")
+    if clipboard:
+        assert page.evaluate("navigator.clipboard.readText()") == passage
+    told = "The words are copied" if clipboard else "did not let the words be copied"
+    assert told in asked.get_by_role("status").inner_text()
+
+
+@pytest.mark.slow
+def test_without_a_signpost_there_is_nobody_to_ask(page: Any) -> None:
+    read(page, EXAMPLES["marked"]).wait_for()
+    assert page.locator("#asks details").count() == 0
 
 
 def test_a_translation_that_lacks_words_is_refused_by_their_names(tmp_path: Path) -> None:

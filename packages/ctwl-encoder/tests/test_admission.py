@@ -13,8 +13,11 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from ctwl_encoder.integrations.admission import Admission
+from ctwl_encoder.integrations.form import is_fixed
+from ctwl_encoder.integrations.llama_cpp import server as llama_server
 from ctwl_encoder.integrations.policy import Policy
 from ctwl_encoder.integrations.request import asked
+from ctwl_encoder.integrations.vllm import admission as vllm_admission
 from ctwl_encoder.integrations.vllm.guard import guard_server
 
 PROFILE = "org.ctwl.smollm2-135m.1"
@@ -215,3 +218,45 @@ def test_a_request_has_a_name_that_its_answer_may_tell() -> None:
     post(app, {}, **{"x-request-id": "5f3c"})
     post(app, {})
     assert server.names[0] == "5f3c" and len(server.names[1]) == 36
+
+
+MAY_CALL = {"type": "triggered_tags", "triggers": ["<call>"], "tags": [{"begin": "<call>", "content": {}}]}
+MUST_CALL = {**MAY_CALL, "at_least_one": True}
+THINKS = {"type": "sequence", "elements": [{"type": "tag", "content": {"type": "any_text"}}, MUST_CALL]}
+
+
+@pytest.mark.parametrize(
+    ("tag", "fixed"),
+    [
+        (MAY_CALL, False), (MUST_CALL, True), (THINKS, False), ({"structures": [], "triggers": ["<call>"]}, False),
+        ("{", True), ("[" * 100_000, True), ([1, None, {"a": [2]}], True), (None, False),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_structural_tag_that_leaves_prose_fixes_no_form(tag: Any, fixed: bool) -> None:
+    """A model that may call a tool, and may as well answer in words, is marked."""
+    assert is_fixed(tag=tag) == fixed
+    given = tag if isinstance(tag, str | None) else json.dumps({"type": "structural_tag", "format": tag})
+    assert is_fixed(tag=given) == fixed
+
+
+@pytest.mark.parametrize("kind", ["json", "regex", "choice", "grammar", "json_object"])
+def test_vllm_shows_a_fixed_form_as_structured_outputs(kind: str) -> None:
+    """A response format, and a call that is required, come there too, as one of these."""
+    asked = SimpleNamespace(structural_tag=None, **{kind: "any"})
+    assert vllm_admission.has_fixed_form(SimpleNamespace(structured_outputs=asked))
+    assert not vllm_admission.has_fixed_form(SimpleNamespace(structured_outputs=None))
+
+
+@pytest.mark.parametrize(
+    ("body", "fixed"),
+    [
+        ({"grammar": "root ::= [a-z]"}, True), ({"response_format": {"type": "json_object"}}, True),
+        ({"tool_choice": {"type": "function"}, "tools": []}, True), ({"function_call": {"name": "a"}}, True),
+        ({"tools": [{}], "tool_choice": "auto"}, False), ({"response_format": {"type": "text"}}, False),
+        ({"response_format": "json_object", "grammar": None}, False), ({}, False),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_llama_cpp_shows_a_fixed_form_in_the_body(body: dict[str, Any], fixed: bool) -> None:
+    assert llama_server._has_fixed_form(body) == fixed

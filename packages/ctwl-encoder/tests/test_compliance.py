@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from ctwl_encoder.command import main
-from ctwl_encoder.integrations.log import TextLog, began, finished
+from ctwl_encoder.integrations.log import TextLog, began, finished, unmarked
 from ctwl_encoder.integrations.policy import Policy
 
 ROOT = Path(__file__).parents[3]
 PROFILE = "org.ctwl.smollm2-135m.1"
 
 
-def log_of(path: Path, *, marked: int = 3, unmarked: int = 1, strategy: str = "gumbel") -> Path:
+def log_of(path: Path, *, marked: int = 3, plain: int = 1, strategy: str = "gumbel") -> Path:
     """A log as a server writes it."""
     decided = Policy(provider=42, version=3, profile=PROFILE, log=str(path), strategy=strategy)
     log = TextLog(decided, wait=True)
@@ -30,8 +30,8 @@ def log_of(path: Path, *, marked: int = 3, unmarked: int = 1, strategy: str = "g
         begun = began(decided, f"chatcmpl-{number}", request, request.payload(number))
         line = log.write([begun])
         log.write([finished(begun, line, Counter({None: 90, "no place to mark": 10}), -30.0 if number else -1.0)])
-    for number in range(unmarked):
-        log.write([began(decided, f"plain-{number}", None)])
+    for number in range(plain):
+        log.write([unmarked(decided, f"plain-{number}", "fixed form")])
     return path
 
 
@@ -93,15 +93,21 @@ def test_no_number_stands_without_its_place(log: Path, plan: Path, capsys: pytes
 
 
 def test_what_was_found_is_said_and_what_is_open_too(log: Path, plan: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    decided = Policy(provider=42, version=3, profile=PROFILE, log=str(log))  # by another strategy, and without an end
+    request = decided.request(None, 1.0)
+    assert request is not None
+    TextLog(decided, wait=True).write([began(decided, "one more", request, request.payload(0))])
     page = written(capsys, log, plan)
     told = {
         name.split(" (")[0]: (state, shows, remains) for name, state, shows, remains in rows(page, "Measure by measure")
     }
     state, shows, remains = told["An imperceptible watermark in free-form text of more than 200 tokens"]
-    assert state == "partly" and re.match(r"3 \[\d+\] texts were to be marked \(3 \[\d+\] by gumbel\)", shows)
-    assert "without a mark" in remains
+    assert state == "partly" and re.match(r"4 \[\d+\] texts were to be marked \(3 \[\d+\] by gumbel, 1 ", shows)
+    assert re.search(r"1 \[\d+\] texts were not: 1 \[\d+\] fixed form", shows) and "exempt" in remains
     state, shows, remains = told["Effective: the mark is found"]
     assert re.search(r"Of 3 \[\d+\] texts that ended, a reader is expected to find 2 \[\d+\]", shows)
+    assert re.search(r"1 \[\d+\] have no end in the log", shows)
+    assert told["Information about provenance"][1].count("provider 42") == 1
     assert re.search(r"found in 25 \[\d+\] of 32 \[\d+\] texts of up to 200 \[\d+\] tokens", shows)
     assert state == "partly" and "Fewer than nine in ten" in remains
     assert told["Logging"][0] == "shown" and told["Metadata that is digitally signed"][0] == "open"
@@ -113,7 +119,7 @@ def test_what_was_found_is_said_and_what_is_open_too(log: Path, plan: Path, caps
 def test_a_strategy_that_was_not_measured_remains_open(
     tmp_path: Path, plan: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    page = written(capsys, log_of(tmp_path / "other.log", strategy="delta", unmarked=0), plan)
+    page = written(capsys, log_of(tmp_path / "other.log", strategy="delta", plain=0), plan)
     assert "The plan did not measure the strategy of the log." in page
 
 

@@ -23,7 +23,7 @@ from ctwl_encoder.command import main
 from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.encoder import Generation
 from ctwl_encoder.errors import OptionOutOfRange
-from ctwl_encoder.integrations.log import TextLog, append, began, finished
+from ctwl_encoder.integrations.log import TextLog, append, began, finished, unmarked
 from ctwl_encoder.integrations.policy import Policy
 from ctwl_protocol.records.record import Record
 
@@ -95,16 +95,16 @@ def test_a_line_says_what_was_written_and_no_word_of_it(tmp_path: Path) -> None:
     decided = policy(tmp_path / "log")
     log = TextLog(decided, wait=True)
     written(log, decided)
-    log.write([began(decided, "chatcmpl-2", None)])
-    start, begin, end, unmarked = lines_of(tmp_path / "log")
+    log.write([unmarked(decided, "chatcmpl-2", "fixed form")])
+    start, begin, end, without = lines_of(tmp_path / "log")
     assert start["decided"] == {"provider": 42, "version": 3, "profile": PROFILE, "clients": "none"}
     assert begin["request"] == end["request"] == hashlib.sha256(b"chatcmpl-1").hexdigest()[:32]
     of_text = {"profile": PROFILE, "provider": 42, "version": 3, "nonce": 5, "layout": 1, "strategy": "unbiased"}
     assert {name: end[name] for name in of_text} == {name: begin[name] for name in of_text} == of_text
     assert (end["tokens"], end["marked"], end["left"], end["log2_p"]) == (100, 90, {"no place to mark": 10}, -30.0)
     assert end["begun"] == [begin["process"], begin["line"]] and end["policy"] == start["policy"] == decided.digest
-    assert unmarked["event"] == "unmarked" and "provider" not in unmarked
-    assert [line["line"] for line in (start, begin, end, unmarked)] == [0, 1, 2, 3]
+    assert (without["event"], without["why"]) == ("unmarked", "fixed form") and "provider" not in without
+    assert [line["line"] for line in (start, begin, end, without)] == [0, 1, 2, 3]
 
 
 def test_a_line_that_was_cut_off_spoils_no_other(tmp_path: Path) -> None:
@@ -125,11 +125,11 @@ def test_lines_that_wait_for_a_slow_disk_are_written_together(tmp_path: Path, mo
 
     log = TextLog(decided, wait=False)
     monkeypatch.setattr("ctwl_encoder.integrations.log.append", slow)
-    log.write([began(decided, "first", None)])
+    log.write([unmarked(decided, "first", "fixed form")])
     while not calls:
         time.sleep(0.001)
     for number in range(100):
-        log.write([began(decided, f"chatcmpl-{number}", None)])
+        log.write([unmarked(decided, f"chatcmpl-{number}", "fixed form")])
     free.set()
     while len(calls) < 2:
         time.sleep(0.001)
@@ -197,9 +197,10 @@ def test_an_audit_sums_by_day_and_policy_and_finds_what_is_missing(
         written(log, decided)
         written(log, decided, log2_p=-2.0)
         written(log, decided, end=False)
-        log.write([began(decided, "chatcmpl-2", None)])
+        log.write([unmarked(decided, "chatcmpl-2", "fixed form")])
     assert main(["audit", str(path)]) == 0
     told = capsys.readouterr().out
+    assert "texts not to be marked: 2, fixed form" in told
     assert "complete: no line is missing" in told and "2 marked texts have no end" in told
     assert f"6 texts by unbiased, provider 42, version 3, profile {PROFILE}" in told
     assert main(["audit", "--json", str(path)]) == 0

@@ -200,3 +200,12 @@ def test_a_server_that_would_mark_nothing_is_refused() -> None:
 def test_a_policy_has_a_digest_that_knows_no_machine() -> None:
     assert policy().digest == policy(log="/var/log/ctwl.log", device="cpu").digest
     assert len({policy(clients=each).digest for each in ("none", "off", {"nonce": "any"})}) == 3
+
+
+def test_what_is_left_to_clients_is_checked_of_answers_of_a_fixed_form_too() -> None:
+    with pytest.raises(NotLeftToClients):
+        policy().request({"ctwl_provider": 7}, 1.0, fixed_form=True)
+    assert policy().request({}, 1.0, fixed_form=True) is None
+    assert policy(fixed_forms=True).request({}, 1.0, fixed_form=True) == policy().request({}, 1.0)
+    with pytest.raises(OptionOutOfRange, match="no option of a request"):
+        open_policy().request({"ctwl_fixed_forms": True}, 1.0)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from prometheus_client import REGISTRY
 
 from ctwl_encoder import Bridge, Encoder
 from ctwl_encoder.audit.summary import Summary
@@ -41,10 +42,10 @@ class Engine:
         self.size = len(bridge.vocabulary)
         self.serving.warm_up(self.size, torch.device("cpu"))
 
-    def request(self, name: str, temperature: float = 1.0, **given: Any) -> None:
-        request = admitted(self.policy, given, temperature, name)
+    def request(self, name: str, temperature: float = 1.0, *, fixed_form: bool = False, **given: Any) -> None:
+        request = admitted(self.policy, given, temperature, name, fixed_form=fixed_form)
         note = None if request is None else Note.drawn(name).logged(self.policy, request)
-        self.texts.append((self.serving.begin(given, temperature, note), []))
+        self.texts.append((self.serving.begin(given, temperature, note, fixed_form=fixed_form), []))
 
     def step(self) -> tuple[torch.Tensor, torch.Tensor]:
         """The logits of a step before and after the mark; then the likeliest tokens follow."""
@@ -57,6 +58,26 @@ class Engine:
         for (_, output), token in zip(self.texts, marked[:, 32:127].argmax(dim=1).tolist(), strict=True):
             output.append(token + 32)
         return logits, marked
+
+
+@pytest.mark.parametrize("fixed_forms", [False, True])
+def test_answers_of_a_fixed_form_are_marked_where_the_operator_says_so_and_else_counted(
+    bridge: Bridge, tmp_path: Path, fixed_forms: bool
+) -> None:
+    def counted() -> float:
+        return REGISTRY.get_sample_value("ctwl_unmarked_texts_total", {"reason": "fixed form"}) or 0.0
+
+    log, before = tmp_path / "log", counted()
+    engine = Engine(bridge, policy(log=str(log), fixed_forms=fixed_forms))
+    engine.request("prose")
+    engine.request("json", fixed_form=True)
+    engine.request("off", fixed_form=True, ctwl_strategy="off")
+    changed = sum((before != after).any(dim=1).long() for before, after in (engine.step() for _ in range(60)))
+    assert changed[0] > 20 and bool(changed[1] > 20) is fixed_forms and changed[2] == 0
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    reasons = ["asked for none"] if fixed_forms else ["fixed form", "asked for none"]
+    assert [line["why"] for line in lines if line["event"] == "unmarked"] == reasons
+    assert counted() - before == (not fixed_forms)
 
 
 def test_texts_are_marked_side_by_side_and_noted_from_their_beginning_to_their_end(

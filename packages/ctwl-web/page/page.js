@@ -6,6 +6,7 @@ import { FILE } from "../src/documents/budget.js";
 import { kindOf } from "../src/documents/kinds.js";
 import { openDocument } from "../src/documents/open.js";
 import { Refusal } from "../src/refusal.js";
+import { asks } from "./ask.js";
 import { refusal, showResult } from "./result.js";
 import { canRead, Threads } from "./threads.js";
 import { speaker } from "./words.js";
@@ -115,6 +116,7 @@ function show(report, early = false) {
   showResult(report, say, words.language, early);
   element("shown").hidden = !report.detected;
   element("passages").replaceChildren(...(report.detected ? coloured(report.spans) : []));
+  element("asks").replaceChildren(...asks(report, given, say, words.language));
   element("more").hidden = !service || !data.engine || early || report.read === "whole";
   if (!early) element("verdict").focus();
 }

@@ -15,6 +15,8 @@ const { capitals: CAPITALS, fewest_words: FEWEST_WORDS } = VARIANTS;
 const anyOf = (ranges) => `[${pointsOf(ranges)}]`;
 const GAPS = new RegExp(`(?<=${SOLID})(?: [ \\t]+|\\t[ \\t]*)(?=${SOLID})`, "gu");
 const JOINERS = new RegExp(`(?<![^\\x00-\\x7f])${anyOf(VARIANTS.joiners)}+(?![^\\x00-\\x7f])`, "gu");
+/** Variation selectors in a row: one varies a sign, more hide bytes, as a C2PA manifest of thousands does. */
+const HIDDEN = /[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]{2,}/gu;
 const LIGATURES = new RegExp(anyOf(VARIANTS.ligatures), "gu");
 const STYLED = new RegExp(`[${pointsOf(VARIANTS.letters)}${pointsOf(VARIANTS.wide)}]+`, "gu");
 const LINE_ENDS = new RegExp(anyOf(VARIANTS.line_ends), "gu");
@@ -27,7 +29,7 @@ const HAS_LETTER = new RegExp(LETTER, "u");
  * out.
  */
 export function variantsOf(text) {
-  const given = AlignedText.of(text).normalized();
+  const given = withoutHidden(AlignedText.of(text).normalized());
   let cleaned = given;
   const done = new Set();
   for (const [name, step] of STEPS) {
@@ -47,6 +49,11 @@ export function variantsOf(text) {
 
 const replaced = (given, pattern, put) =>
   given.edited(Array.from(given.text.matchAll(pattern), ({ 0: found, index }) => [index, index + found.length, put(found)]));
+
+function withoutHidden(given) {
+  const edited = replaced(given, HIDDEN, () => "");
+  return edited.text === given.text ? given : edited.normalized();
+}
 
 const compatible = (found) => found.normalize("NFKC");
 

@@ -54,7 +54,7 @@ test("words of the templates are names of words, and all of these are there", ()
     for (const [, reason] of reasons.matchAll(/"(\w+)"/g)) assert.ok(`reason-${reason}` in words, reason);
   }
   for (const kind of NOT_OPENED) assert.ok(`kind-${kind}` in words && `advice-${kind}` in words, kind);
-  const used = ["page/page.js", "page/result.js", "extension/popup.js"].map(file).join("").matchAll(/say\("([\w-]+)"/g);
+  const used = ["page/ask.js", "page/page.js", "page/result.js", "extension/popup.js"].map(file).join("").matchAll(/say\("([\w-]+)"/g);
   for (const [, name] of used) assert.ok(name in words, name);
 });
 

@@ -27,6 +27,13 @@ test("what cannot be read is refused with its code", async () => {
   await assert.rejects(reader.read("a", { alpha: 0 }), refused("option-out-of-range"));
 });
 
+test("selectors in a row, as of a C2PA manifest, are no text", () => {
+  const manifest = `\ufeff${"\ufe03\u{e0142}".repeat(2000)}`;
+  for (const [given, first] of [[`One${manifest} two`, "One two"], ["e\u{e0100}\ufe0f\u0301", "\u00e9"], ["\u2764\ufe0f \u2764\ufe0f", "\u2764\ufe0f \u2764\ufe0f"]]) {
+    assert.equal(variantsOf(given)[0].text.text, first);
+  }
+});
+
 test("a registry of another hand is refused", () => {
   const [root, registry] = envelopes();
   assert.equal(Names.verified(root, registry).hop({ provider: 42, version: 3, nonce: 0 }).name, "Example Forty-Two");

@@ -186,6 +186,12 @@ class AskError(DecoderError):
     code = "ask-error"
 
 
+class NoDetector(AskError):
+    """The registry names no detector to ask, or not that of a provider."""
+
+    code = "no-detector"
+
+
 class NoConsent(AskError):
     """Nobody agreed that the text is sent."""
 

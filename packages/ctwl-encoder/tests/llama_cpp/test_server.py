@@ -184,10 +184,18 @@ def test_what_cannot_be_written_is_refused(client: Any, told: dict[str, Any], me
     assert write(client, PROMPTS[0], max_tokens=5, ctwl_strategy="off", **own)
 
 
-def test_a_grammar_stands_over_the_mark(client: Any, decoder: Decoder) -> None:
+def test_a_grammar_stands_over_the_mark_where_the_operator_has_such_texts_marked(
+    tmp_path: Path, decoder: Decoder
+) -> None:
+    for client in served(tmp_path, "--fixed-forms"):
+        text = write(client, PROMPTS[0], grammar="root ::= [a-z ]{1500}", **LONG)
+        assert set(text) <= set("abcdefghijklmnopqrstuvwxyz ")
+        assert read(decoder, text) == (42, 3)
+
+
+def test_an_answer_of_a_fixed_form_is_not_marked(client: Any, decoder: Decoder) -> None:
     text = write(client, PROMPTS[0], grammar="root ::= [a-z ]{1500}", **LONG)
-    assert set(text) <= set("abcdefghijklmnopqrstuvwxyz ")
-    assert read(decoder, text) == (42, 3)
+    assert read(decoder, text) == (None, None)
     schema = {"type": "object", "properties": {"rain": {"type": "boolean"}}, "required": ["rain"]}
     answer = client.chat.completions.create(
         model="", messages=[{"role": "user", "content": "Does it rain?"}], max_tokens=60,

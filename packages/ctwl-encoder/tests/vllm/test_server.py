@@ -284,7 +284,7 @@ def crowded(folder: Path, log: Path, tmp_path_factory: pytest.TempPathFactory) -
     """
     options = ("--block-size", "32", "--num-gpu-blocks-override", "28", "--max-num-batched-tokens", "64")
     counters = str(tmp_path_factory.mktemp("counters"))
-    told = {"clients": "none", "log": str(log)}
+    told = {"clients": "none", "log": str(log), "fixed_forms": True}
     environment = {"VLLM_USE_V2_MODEL_RUNNER": "0", "PROMETHEUS_MULTIPROC_DIR": counters}
     yield from serve(folder, *options, "--no-async-scheduling", told=told, **environment)
 
@@ -321,6 +321,13 @@ def test_a_grammar_stands_over_the_mark(crowded: Any, decoder: Decoder) -> None:
     text, report = read_back(crowded, decoder, PROMPTS[3], max_tokens=400, seed=None, extra_body=letters)
     assert set(text) <= set("abcdefghijklmnopqrstuvwxyz ")
     assert found(report) == (42, 3)
+
+
+def test_without_the_operators_word_a_fixed_form_is_not_marked(client: Any, decoder: Decoder) -> None:
+    letters = {"structured_outputs": {"regex": "[a-z ]{1500}"}}
+    text, report = read_back(client, decoder, PROMPTS[3], max_tokens=400, seed=None, extra_body=letters)
+    assert set(text) <= set("abcdefghijklmnopqrstuvwxyz ")
+    assert found(report) == (None, None)
 
 
 def test_a_client_that_leaves_harms_no_other(crowded: Any, decoder: Decoder) -> None:

@@ -38,6 +38,9 @@ def _any_of(points: Iterable[int]) -> str:
 _JOINERS = re.compile(f"(?<![^\x00-\x7f]){_any_of(NUMBERS.variants.joiners)}+(?![^\x00-\x7f])")
 """Joiners and variation selectors without a neighbour that they could join or vary."""
 
+_HIDDEN = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2,}")
+"""Variation selectors in a row: one varies a sign, more hide bytes, as a C2PA manifest of thousands does."""
+
 _LIGATURES = re.compile(_any_of(NUMBERS.variants.ligatures))
 _STYLED = re.compile(f"{_any_of(NUMBERS.variants.letters + NUMBERS.variants.wide)}+")
 _LINE_ENDS = re.compile(_any_of(NUMBERS.variants.line_ends))
@@ -53,7 +56,7 @@ def variants_of(text: str) -> list[tuple[str, AlignedText]]:
         NotText: the text as given cannot be normalized, see :func:`ctwl_decoder.text.alignment.normalize_aligned`. A
             second variant that cannot be normalized is left out.
     """
-    first = cleaned = normalize_aligned(AlignedText.of(text))
+    first = cleaned = _without_hidden(normalize_aligned(AlignedText.of(text)))
     done = dict[str, None]()
     for name, step in _STEPS:
         before, cleaned = cleaned, step(cleaned)
@@ -64,6 +67,11 @@ def variants_of(text: str) -> list[tuple[str, AlignedText]]:
     except NotText:
         return [(AS_GIVEN, first)]
     return [(AS_GIVEN, first)] + [(", ".join(done), second)] * (first.text != second.text)
+
+
+def _without_hidden(given: AlignedText) -> AlignedText:
+    hidden = [] if given.text.isascii() else [(*found.span(), "") for found in _HIDDEN.finditer(given.text)]
+    return normalize_aligned(given.edited(hidden)) if hidden else given
 
 
 def _without_joiners(given: AlignedText) -> AlignedText:

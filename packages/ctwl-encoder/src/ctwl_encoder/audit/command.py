@@ -103,6 +103,8 @@ def _in_words(summary: Summary) -> Iterator[str]:
     yield ""
     for (profile, provider, version, strategy), count in sorted(summary.written.items()):
         yield f"written: {count:,} texts by {strategy}, provider {provider}, version {version}, profile {profile}"
+    for reason, count in summary.unmarked.most_common():
+        yield f"texts not to be marked: {count:,}, {reason}"
     for reason, count in left.most_common():
         yield f"tokens not marked: {count:,}, {reason}"
     for digest, decided in sorted(summary.policies.items()):

@@ -23,6 +23,7 @@ class Line(BaseModel):
     time: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*Z$", max_length=32)]
     event: Literal["start", "begin", "unmarked", "end", "again"]
     policy: str = ""
+    why: Annotated[str, Field(max_length=64, pattern=r"^[a-z ]*$")] = ""
     decided: dict[str, Any] = {}
     profile: str = ""
     provider: int = 0
@@ -49,7 +50,8 @@ class Day:
 
     Attributes:
         marked_texts: that began, to be marked.
-        unmarked_texts: that began without a mark, because the request asked for none or the server has none.
+        unmarked_texts: that began without a mark.
+        unmarked: these texts, by the reason.
         ended: of those to be marked.
         expected_found: how many of those that ended a reader may be expected to find, the sum of their chances.
         tokens: of those that ended.
@@ -64,6 +66,7 @@ class Day:
     tokens: int = 0
     marked: int = 0
     left: Counter[str] = field(default_factory=Counter)
+    unmarked: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True)
@@ -132,6 +135,11 @@ class Summary:
         return len(self._open)
 
     @property
+    def unmarked(self) -> Counter[str]:
+        """The texts without a mark, by the reason."""
+        return sum((day.unmarked for day in self.days.values()), Counter[str]())
+
+    @property
     def complete(self) -> bool:
         """Whether no line is missing, broken or repeated."""
         return not (self.gaps or self.broken or self.repeated or self.unbegun)
@@ -153,6 +161,7 @@ class Summary:
             "unbegun": self.unbegun,
             "without_end": self.without_end,
             "totals": {name: sum(getattr(day, name) for day in self.days.values()) for name in counts},
+            "unmarked": self.unmarked,
             "days": days,
             "written": [dict(zip(names, (*how, count), strict=True)) for how, count in sorted(self.written.items())],
             "policies": self.policies,
@@ -169,6 +178,7 @@ class Summary:
         day = self.days.setdefault((line.time[:10], line.policy), Day())
         if line.event == "unmarked":
             day.unmarked_texts += 1
+            day.unmarked[line.why or "no reason noted"] += 1
         elif line.event == "begin":
             day.marked_texts += 1
             self.written[line.profile, line.provider, line.version, line.strategy] += 1

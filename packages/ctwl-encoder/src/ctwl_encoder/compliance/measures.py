@@ -109,11 +109,12 @@ def measures(given: Evidence) -> list[Measure]:
 def _watermark(given: Evidence) -> Measure:
     show, total = given.figures.show, given.log.data["totals"]
     marked, unmarked = (show(given.log, f"/totals/{each}", "{:,}") for each in ("marked_texts", "unmarked_texts"))
+    why = ", ".join(f"{show(given.log, f'/unmarked/{each}', '{:,}')} {each}" for each in given.log.data["unmarked"])
     ways = ", ".join(_written(given))
-    shows = f"{marked} texts were to be marked ({ways}), and {unmarked} texts were not."
+    shows = f"{marked} texts were to be marked ({ways}), and {unmarked} texts were not{why and ': '}{why}."
     remains = []
     if total["unmarked_texts"]:
-        remains.append("Say why texts were written without a mark, and whether they were exempt.")
+        remains.append("Say why texts may be written without a mark for these reasons, and whether they are exempt.")
     if len(given.strategies()) > 1:
         remains.append("Texts were written by several strategies; the plan's figures below are those of the commonest.")
     if not total["marked_texts"]:
@@ -145,13 +146,16 @@ def _logging(given: Evidence) -> Measure:
 
 
 def _provenance(given: Evidence) -> Measure:
+    places: dict[tuple[int, int], int] = {}
+    for place, each in enumerate(given.log.data["written"]):
+        places.setdefault((each["provider"], each["version"]), place)  # written by several strategies, too
     pairs = []
-    for place in range(len(given.log.data["written"])):
+    for place in places.values():
         provider, version = (
             given.figures.show(given.log, f"/written/{place}/{each}") for each in ("provider", "version")
         )
         pairs.append(f"provider {provider}, model version {version}")
-    shows = f"Texts carry the numbers of {'; '.join(dict.fromkeys(pairs))}." if pairs else ""
+    shows = f"Texts carry the numbers of {'; '.join(pairs)}." if pairs else ""
     return Measure(
         "Information about provenance (1.3, optional)", "partly" if pairs else "open", shows,
         "A number names you to the public only where a public registry lists it. There is none yet.",
@@ -162,6 +166,8 @@ def _effective(given: Evidence) -> Measure:
     name, show, row = "Effective: the mark is found", given.figures.show, given.row()
     ended, found = (show(given.log, f"/totals/{each}", "{:,.0f}") for each in ("ended", "expected_found"))
     shows = f"Of {ended} texts that ended, a reader is expected to find {found}."
+    if given.log.data["without_end"]:
+        shows += f" {show(given.log, '/without_end', '{:,}')} have no end in the log, and are not judged."
     if row is None:
         return Measure(
             name, "partly", shows, "The plan did not measure the strategy of the log. Run it with that strategy."

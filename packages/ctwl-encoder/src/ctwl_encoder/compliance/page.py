@@ -21,6 +21,7 @@ NO_ADVICE = (
     "This is not legal advice, and no proof of compliance. It goes through the Code of Practice on Transparency of "
     "AI-Generated Content, by summaries of it, for Article 50(2) of Regulation (EU) 2024/1689. Read the Code itself."
 )
+MEASURED = "These are the plan's model and settings. The log does not say how a server samples: see that it samples so."
 GAP = (
     "Who has not signed the Code compares its own measures with the Code's. These are the gaps that the figures leave; "
     "say for each by what other means you meet it."
@@ -41,7 +42,7 @@ def tables(given: Evidence) -> list[Table]:
     """All parts of the page."""
     setting, found = _setting(given), measures(given)
     return [
-        Table("What was measured", "", ("", ""), setting),
+        Table("What was measured", MEASURED, ("", ""), setting),
         Table("Measure by measure", "", ("the Code asks for", "", "what the figures show", "what remains open"),
               [(each.name, each.state, each.shows, each.remains) for each in found]),
         Table("Gap analysis", GAP, ("measure", "gap"), _gaps(found)),

@@ -139,21 +139,27 @@ def log_of(policy: Policy) -> TextLog | None:
     return _logs[key]
 
 
-def began(policy: Policy, name: str, request: Request | None, payload: Payload | None = None) -> dict[str, Any]:
+def unmarked(policy: Policy, name: str, why: str) -> dict[str, Any]:
+    """What is noted of a text that shall carry no mark; for ``why`` see :meth:`.policy.Policy.why_unmarked`."""
+    return {"event": "unmarked", **_noted(policy, name), "why": why}
+
+
+def began(policy: Policy, name: str, request: Request, payload: Payload) -> dict[str, Any]:
     """What is noted when a text begins.
 
     Args:
         policy: the server's.
         name: the request's id, of which a hash is noted.
-        request: None where the text is not marked.
+        request: what it writes.
         payload: what it carries; of its codes the beacon's fields are noted alone, for others may stand for people.
     """
-    noted = {"request": hashlib.sha256(name.encode()).hexdigest()[:32], "policy": policy.digest}
-    if request is None or payload is None:
-        return {"event": "unmarked", **noted}
     profile, beacon = get_profile(request.profile), Beacon.from_code(payload.carried[0])
     of_text = {"layout": request.layout, "strategy": str(request.strategy)}
-    return {"event": "begin", **noted, "profile": profile.name, **asdict(beacon), **of_text}
+    return {"event": "begin", **_noted(policy, name), "profile": profile.name, **asdict(beacon), **of_text}
+
+
+def _noted(policy: Policy, name: str) -> dict[str, Any]:
+    return {"request": hashlib.sha256(name.encode()).hexdigest()[:32], "policy": policy.digest}
 
 
 def finished(

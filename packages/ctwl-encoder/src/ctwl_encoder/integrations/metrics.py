@@ -15,6 +15,7 @@ from ..core.strategies import Strategy
 
 _MARKED = Counter("ctwl_marked_steps", "Tokens that were drawn from a marked distribution", ["strategy"])
 _UNMARKED = Counter("ctwl_unmarked_steps", "Tokens of marked requests that were drawn unmarked", ["strategy", "reason"])
+_LEFT = Counter("ctwl_unmarked_texts", "Texts that shall carry no mark", ["reason"])
 _EVIDENCE = Histogram(
     "ctwl_text_evidence_bits",
     "Expected evidence of finished texts: minus log2 of the p-value that a reader may expect",
@@ -30,6 +31,11 @@ def count(strategy: Strategy, unmarked: Sequence[str | None]) -> None:
     for reason, number in Counted(unmarked).items():
         if reason is not None:
             _UNMARKED.labels(strategy, reason).inc(number)
+
+
+def leave(reason: str) -> None:
+    """Count a text that shall carry no mark; for the reason see :meth:`.policy.Policy.why_unmarked`."""
+    _LEFT.labels(reason).inc()
 
 
 def finish(strategy: Strategy, log2_p: float) -> None:

@@ -18,7 +18,7 @@ from ctwl_protocol.records.beacon import NONCE_COUNT
 from ..core.expected_evidence import warn_of_short_text
 from ..errors import OptionOutOfRange
 from ..options import Options
-from .log import began, log_of
+from .log import began, log_of, unmarked
 from .policy import Policy
 from .request import PREFIX, Request
 
@@ -36,7 +36,15 @@ def without_note(given: dict[str, Any] | None) -> dict[str, Any]:
     return {name: value for name, value in (given or {}).items() if name != NOTED or not isinstance(value, dict)}
 
 
-def admitted(policy: Policy, given: dict[str, Any], temperature: float, name: str, texts: int = 1) -> Request | None:
+def admitted(
+    policy: Policy,
+    given: dict[str, Any],
+    temperature: float,
+    name: str,
+    texts: int = 1,
+    *,
+    fixed_form: bool = False,
+) -> Request | None:
     """What a request writes, see :meth:`.policy.Policy.request`; texts without a mark are noted in the log.
 
     Args:
@@ -45,13 +53,14 @@ def admitted(policy: Policy, given: dict[str, Any], temperature: float, name: st
         temperature: 0 for greedy decoding.
         name: the request's id.
         texts: how many it asks for.
+        fixed_form: whether its answer has a fixed form, see :mod:`.form`.
 
     Raises:
         CTWLError: what the client should change.
     """
-    request, log = policy.request(given, temperature), log_of(policy)
+    request, log = policy.request(given, temperature, fixed_form=fixed_form), log_of(policy)
     if request is None and log is not None:
-        log.write([began(policy, name, None)] * texts)
+        log.write([unmarked(policy, name, policy.why_unmarked(given, fixed_form=fixed_form))] * texts)
     return request
 
 

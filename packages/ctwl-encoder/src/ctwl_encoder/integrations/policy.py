@@ -51,10 +51,12 @@ class Policy(Request):
         clients: what is left to clients: ``none``, ``off`` (to switch the mark off), ``any``, or an object with the
             fields that are left to them. Each has ``any``, a list of its values, or ``least`` and ``most``. To switch
             the mark off is the strategy ``off``, which ``any`` does not include there.
+        fixed_forms: whether answers of a fixed form are marked too, see :mod:`.form`.
         log: path of the log of texts, see :mod:`.log`; None for none.
     """
 
     clients: Any = Field("none", description="what clients may change: none, off, any, or an object of fields (JSON)")
+    fixed_forms: bool = Field(False, description="mark answers of a fixed form too: JSON, grammars, calls of tools")
     log: str | None = Field(None, description="note each text in this file, without its words")
 
     _left: Mapping[str, Container[Any] | None] = {}
@@ -90,12 +92,13 @@ class Policy(Request):
         """Whether a client may ask for a text without a mark."""
         return self._leaves("strategy", OFF)
 
-    def request(self, given: dict[str, Any] | None, temperature: float) -> Request | None:
+    def request(self, given: dict[str, Any] | None, temperature: float, *, fixed_form: bool = False) -> Request | None:
         """What a request writes; None where nothing.
 
         Args:
             given: the request's own options, whose names begin with :data:`.request.PREFIX`; others are left out.
             temperature: 0 for greedy decoding.
+            fixed_form: whether its answer has a fixed form, see :mod:`.form`.
 
         Raises:
             NotLeftToClients: it asks for more than the operator allows.
@@ -118,6 +121,8 @@ class Policy(Request):
             if own:  # a client that asks for a mark must know that there would be none
                 raise OptionOutOfRange(f"name {PREFIX}provider or {PREFIX}codes; the server has none of its own")
             return None
+        if fixed_form and not self.fixed_forms:
+            return None
         named = request.strategy if "strategy" in own.keys() | self.model_fields_set else None
         if temperature == 0 and "strategy" not in own and request.strategy.keeps_distribution:
             named = None  # the server's, which suits the requests that sample
@@ -127,6 +132,12 @@ class Policy(Request):
         check_sigma(strategy, profile)
         return request.model_copy(update={"strategy": strategy})
 
+    def why_unmarked(self, given: dict[str, Any], *, fixed_form: bool = False) -> str:
+        """Why :meth:`request` says of a request that it writes nothing, as docs/providers/monitoring.md lists it."""
+        if own_options(given).get("strategy") == OFF:
+            return "asked for none"
+        return "fixed form" if fixed_form and not self.fixed_forms else "nothing to write"
+
     def _merged(self, own: dict[str, Any]) -> Request:
         """The request's own options over the server's.
 
@@ -134,7 +145,7 @@ class Policy(Request):
             OptionOutOfRange, FieldOutOfRange, LayoutUnknown: an option; or a beacon of its own without a provider.
         """
         beacon = own.keys() & BeaconOptions.model_fields.keys()
-        named = self.model_fields_set - {"clients", "log"}
+        named = self.model_fields_set & Request.model_fields.keys()
         if beacon or "codes" in own:  # the request's record, not the server's
             named -= {"layout", "codes"}
         asked = {**{name: getattr(self, name) for name in named}, **own}

@@ -100,20 +100,24 @@ class Serving:
                 with suppress(StrategyUnsuitable):  # the profile's sigma allows no such request
                     self.marker_of(strategy).warm_up(size, device)
 
-    def begin(self, given: dict[str, Any], temperature: float, note: Note | None) -> Served | None:
+    def begin(
+        self, given: dict[str, Any], temperature: float, note: Note | None, *, fixed_form: bool = False
+    ) -> Served | None:
         """Begin the text of a request; None where it is not marked.
 
         Args:
             given: the request's own options.
             temperature: 0 for greedy decoding.
             note: what was noted where the request came in, see :meth:`ctwl_encoder.integrations.note.Note.of_text`.
+            fixed_form: whether its answer has a fixed form, see :mod:`.form`.
         """
         try:
-            request = self._policy.request(given, temperature)
+            request = self._policy.request(given, temperature, fixed_form=fixed_form)
         except CTWLError as error:
             _log.error("ctwl: a request is served unmarked, because it was not checked where it came in: %s", error)
             return None
         if request is None:
+            metrics.leave(self._policy.why_unmarked(given, fixed_form=fixed_form))
             return None
         if note is None:
             _warn_of_requests_that_were_not_checked()

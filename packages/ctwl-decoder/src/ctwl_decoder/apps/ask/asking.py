@@ -14,7 +14,7 @@ from ctwl_protocol.asking import MAX_ANSWER, MAX_TEXT, Answer, Question, Refusal
 from ctwl_protocol.registry import ProviderEntry, Trusted
 from ctwl_protocol.schema import read_json
 
-from ...errors import InputTooLarge, NoAnswer, OptionOutOfRange
+from ...errors import InputTooLarge, NoAnswer, NoDetector, OptionOutOfRange
 from ...report.model import Report, Signpost
 from ...report.signposts import signpost
 from .model import Answers, Query, Reply
@@ -45,7 +45,8 @@ def queries(
         whole: ask the signposts' detectors about the whole text too.
 
     Raises:
-        OptionOutOfRange: the registry names no detector of a provider; or there are more than :data:`MOST` questions.
+        NoDetector: the registry names none, or not that of a provider.
+        OptionOutOfRange: there are more than :data:`MOST` questions.
         InputTooLarge: a part has more characters than one may ask about.
     """
     everything = [(0, len(text))]
@@ -54,6 +55,8 @@ def queries(
         asked = [(each, everything) for each in named]
     else:
         asked = [(each, everything if whole else _passages(report, each.provider)) for each in report.signposts]
+    if not asked:
+        raise NoDetector("the registry names no detector to ask; trust another one (ctwl-registry update --help)")
     parts = [(each, start, text[start:end]) for each, passages in asked for start, end in passages]
     if len(parts) > MOST:
         raise OptionOutOfRange(f"that would be {len(parts)} questions, and at most {MOST} are asked; name a provider")
@@ -74,7 +77,7 @@ def _named(registry: Trusted, providers: Sequence[int]) -> list[Signpost]:
     found = []
     for provider in dict.fromkeys(providers):
         if (detector := signpost(registry, provider)) is None:
-            raise OptionOutOfRange(f"the registry names no detector of provider {provider}; try ctwl-decode resolve")
+            raise NoDetector(f"the registry names no detector of provider {provider}; try ctwl-decode resolve")
         found.append(detector)
     return found
 
@@ -175,7 +178,5 @@ def _reply(query: Query, **told: object) -> Reply:
 
 def together(asked: Sequence[Query], replies: Sequence[Reply], report: Report | None, *, routed: bool) -> Answers:
     """The answers as one report."""
-    level = asked[0].question.level if asked else 1.0
-    return Answers(
-        routed=routed, level=level, replies=list(replies), says=said_together(replies, report, routed=routed)
-    )
+    says = said_together(replies, report, routed=routed)
+    return Answers(routed=routed, level=asked[0].question.level, replies=list(replies), says=says)

@@ -105,8 +105,7 @@ def _ask(arguments: argparse.Namespace) -> Answers:
         whole=arguments.whole,
     )  # fmt: skip
     routed = report is not None and not report.signposts
-    if asked:
-        _agree(asked, len(text), arguments, routed=routed)
+    _agree(asked, len(text), arguments, routed=routed)
     replies = ask_all(asked, Network(dict(arguments.local)), tokens, arguments.seconds)
     return together(asked, replies, report, routed=routed)
 

@@ -13,8 +13,6 @@ PROVES_NOTHING = "An answer is the word of the provider who gives it, and proves
 
 def said_together(replies: Sequence[Reply], report: Report | None, *, routed: bool) -> list[str]:
     """What the answers say together, in sentences."""
-    if not replies:
-        return ["The registry names no detector to ask."]
     by = {outcome: list(dict.fromkeys(r.name for r in replies if r.outcome == outcome)) for outcome in OUTCOMES}
     said, found = [], by["found"]
     if len(found) > 1:

@@ -1,7 +1,6 @@
-"""The query routes of C2PA's Soft Binding Resolution API: from a text or its codes to C2PA manifests.
+"""C2PA's Soft Binding Resolution API, version 2.4.0, without its store: from a text or its codes to C2PA manifests.
 
-The API is that of the OpenAPI document in "C2PA Soft Binding API", version 2.4. The manifests themselves are elsewhere:
-each match names where.
+The manifests themselves are elsewhere: each match names where.
 """
 
 from __future__ import annotations
@@ -27,6 +26,9 @@ from .schema import PROBLEMS, media_type, text_in
 from .service import Service
 
 PREFIX = "/v1/matches/"
+
+VERSION = "2.4.0"
+"""Of the API's OpenAPI document, and of C2PA's specification."""
 
 _MAX_VALUE = 1024
 """Characters of a value in an address. That of four codes has 16."""
@@ -64,6 +66,28 @@ class Algorithms(BaseModel):
     watermarks: list[Algorithm] = Field(description="The watermarks that this service reads.")
 
 
+class Capabilities(BaseModel):
+    """The API's ``c2pa.serviceCapabilities``."""
+
+    c2paSpecificationVersion: str = VERSION  # noqa: N815 - the API's own name
+    supportedCapabilities: list[str] = ["queryByContent"]  # noqa: N815
+
+
+class Status(BaseModel):
+    """The API's ``c2pa.serviceStatus``: a service that answers is well."""
+
+    status: str = "ok"
+
+
+class Discovery(BaseModel):
+    """The API's ``c2pa.wellKnownDiscovery``."""
+
+    apiEndpoint: str = "/v1"  # noqa: N815
+    c2paSpecificationVersion: str = VERSION  # noqa: N815
+    capabilitiesEndpoint: str = "/v1/services/capabilities"  # noqa: N815
+    statusEndpoint: str = "/v1/services/status"  # noqa: N815
+
+
 def manifests_of(source: str, profile: Profile) -> Manifests:
     """Where the manifests of a profile's codes are looked up.
 
@@ -80,14 +104,11 @@ def manifests_of(source: str, profile: Profile) -> Manifests:
 
 def add_c2pa(app: FastAPI, service: Service, profile: Profile, manifests: Manifests) -> None:
     """Add the routes to the service."""
+    _add_discovery(app, profile)
     tags: list[str | Enum] = ["C2PA"]
     answers: dict[int | str, dict[str, Any]] = {
         status: {"model": Problem, "description": why} for status, why in _PROBLEMS.items()
     }
-
-    @app.get("/v1/services/supportedAlgorithms", tags=tags, summary="The algorithms whose bindings are resolved")
-    async def supported() -> Algorithms:
-        return Algorithms(watermarks=[Algorithm(alg=profile.name)])
 
     @app.get(f"{PREFIX}byBinding", responses=answers, tags=tags, summary="C2PA manifests of codes")
     async def by_binding(request: Request, value: _Value, alg: _Alg, most: _MaxResults = 10) -> Matches:
@@ -129,6 +150,33 @@ def add_c2pa(app: FastAPI, service: Service, profile: Profile, manifests: Manife
             raise HTTPException(400, str(error)) from error
         await request.body()  # so that the next message is the disconnect
         return await service.look_up(request, partial(_matches, manifests, [codes], most))
+
+
+def _add_discovery(app: FastAPI, profile: Profile) -> None:
+    """Add the routes that say what there is, and the one for manifests, which the API asks for and which has none."""
+    tags: list[str | Enum] = ["C2PA"]
+
+    @app.get("/v1/services/supportedAlgorithms", tags=tags, summary="The algorithms whose bindings are resolved")
+    async def supported() -> Algorithms:
+        return Algorithms(watermarks=[Algorithm(alg=profile.name)])
+
+    @app.get("/v1/services/capabilities", tags=tags, summary="Which optional parts of the API there are")
+    async def capabilities() -> Capabilities:
+        return Capabilities()
+
+    @app.get("/v1/services/status", tags=tags, summary="Whether the service is well")
+    async def status() -> Status:
+        return Status()
+
+    @app.get("/.well-known/c2pa-soft-binding-resolution", tags=tags, summary="Where the API is")
+    async def discovery() -> Discovery:
+        return Discovery()
+
+    missing: dict[int | str, dict[str, Any]] = {404: {"model": Problem, "description": "There is none here."}}
+
+    @app.get("/v1/manifests/{manifest_id}", tags=tags, responses=missing, summary="No manifest: they are elsewhere")
+    async def manifest(manifest_id: str) -> None:  # noqa: ARG001
+        raise HTTPException(404, "this service has no manifests; each match names the API that has it")
 
 
 def codes_of_report(report: Report) -> list[Codes]:

@@ -62,12 +62,15 @@ class CTWLLogitsProcessor:
         self._asked = asked
         self._markers: dict[tuple[Strategy, Decoding], HostMarker] = {}
 
-    def begin(self, temperature: float, mirostat_mode: float = 0, *, note: bool = False) -> MarkedText | None:
+    def begin(
+        self, temperature: float, mirostat_mode: float = 0, *, fixed_form: bool = False, note: bool = False
+    ) -> MarkedText | None:
         """Begin a text; None where the request wants no mark.
 
         Args:
             temperature: of sampling; 0 for greedy decoding; the engine takes one below 0 as 1.
             mirostat_mode: above 0, Mirostat cuts and draws in one step.
+            fixed_form: whether the answer has a fixed form, see :mod:`ctwl_encoder.integrations.form`.
             note: whether the text is noted in the log.
 
         Raises:
@@ -77,7 +80,8 @@ class CTWLLogitsProcessor:
             CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
         """
         asked, policy = self._asked(), self._policy if note else self._policy.model_copy(update={"log": None})
-        request = admitted(policy, asked.options, 1.0 if temperature < 0 else temperature, asked.name)
+        drawn_at = 1.0 if temperature < 0 else temperature
+        request = admitted(policy, asked.options, drawn_at, asked.name, fixed_form=fixed_form)
         if request is None:
             return None
         if mirostat_mode and temperature > 0:
@@ -159,5 +163,6 @@ def _chain(llama: weakref.ref[Any], *, logits_processor: Any = None, **settings:
     if not ours:
         return chain
     ours[0].check(own)
-    text = ours[0].begin(settings["temp"], settings["mirostat_mode"], note=True)
+    fixed = settings.get("grammar") is not None  # of a response format and a call that is required, too
+    text = ours[0].begin(settings["temp"], settings["mirostat_mode"], fixed_form=fixed, note=True)
     return chain if text is None else MarkedSampler(chain, text, own.n_vocab())

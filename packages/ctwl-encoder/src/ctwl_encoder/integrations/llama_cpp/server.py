@@ -18,6 +18,7 @@ from ctwl_protocol.environment import PROFILE, PROXY
 from ...arguments import add_options, check_version
 from ...errors import ExtraMissing
 from ...options import BeaconOptions, MarkingOptions
+from ..form import is_fixed
 from ..policy import Policy
 from ..request import asked
 
@@ -49,7 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     policy = parser.add_argument_group("policy")
     clients = Policy.model_fields["clients"].description
     policy.add_argument("--clients", metavar="WHAT", type=_clients, default="none", help=f"{clients} (default none)")
-    add_options(policy, Policy, ("log",))
+    add_options(policy, Policy, ("fixed_forms", "log"))
     proxy = parser.add_argument_group("proxy LM")
     proxy.add_argument(
         "--profile",
@@ -78,7 +79,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: argparse.Namespace, rest: Sequence[str]) -> int:
     check_version(arguments, _PROG)
     typed = {name: getattr(arguments, name) for name in (*BeaconOptions.model_fields, *MarkingOptions.model_fields)}
-    typed |= {"profile": arguments.profile, "proxy_path": arguments.proxy, "log": arguments.log}
+    typed |= {"profile": arguments.profile, "proxy_path": arguments.proxy}
+    typed |= {name: getattr(arguments, name) for name in ("fixed_forms", "log")}
     given = {name: value for name, value in typed.items() if value is not None}
     named = Policy.of_command({**given, "clients": arguments.clients})
     serve({**named.model_dump(include=set(given)), "clients": named.clients}, rest)
@@ -117,7 +119,7 @@ def serve(options: dict[str, Any], arguments: Sequence[str]) -> None:
     def check(path: str, body: dict[str, Any]) -> None:
         if path.endswith("/completions"):
             how = _number(body.get("temperature"), _TEMPERATURE), _number(body.get("mirostat_mode"), 0)
-            processors[0].begin(*how)
+            processors[0].begin(*how, fixed_form=_has_fixed_form(body))
 
     def create_admitting(**settings: Any) -> Any:
         app, key = create(**settings), settings["server_settings"].api_key
@@ -128,6 +130,13 @@ def serve(options: dict[str, Any], arguments: Sequence[str]) -> None:
     engine.create_app = create_admitting
     sys.argv[:] = ["llama_cpp.server", *arguments]
     engine.main()
+
+
+def _has_fixed_form(body: dict[str, Any]) -> bool:
+    """Whether the server makes a grammar for an answer, as far as the body shows it."""
+    form, call = body.get("response_format"), body.get("tool_choice") or body.get("function_call")
+    as_json = isinstance(form, dict) and form.get("type") == "json_object"
+    return is_fixed(body.get("grammar"), as_json, isinstance(call, dict))
 
 
 def _number(value: Any, default: float) -> float:

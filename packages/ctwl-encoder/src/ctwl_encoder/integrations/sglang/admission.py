@@ -13,6 +13,7 @@ from ctwl_protocol import CTWLError
 from ctwl_protocol.environment import POLICY
 
 from ...errors import OptionOutOfRange
+from ..form import is_fixed
 from ..note import NOTED, TRUNCATION, Note, admitted, warn_if_short, without_note
 from ..policy import Policy, read_policy
 
@@ -29,6 +30,11 @@ def policy_of() -> Policy:
 def temperature_of(params: Any) -> float:
     """The temperature of a request's sampling; SGLang says greedy decoding by a top-k of 1."""
     return 0.0 if params.top_k == 1 else float(params.temperature)
+
+
+def has_fixed_form(params: Any) -> bool:
+    """Whether a request's answer has a fixed form. A response format and a call that is required stand there too."""
+    return is_fixed(params.json_schema, params.regex, params.ebnf, tag=params.structural_tag)
 
 
 def admit(tokenized: Any) -> None:
@@ -55,7 +61,7 @@ def _admit(tokenized: Any, params: Any) -> None:
     if params.max_new_tokens == 0:  # a prompt is read and nothing written
         policy.request(given, temperature_of(params))
         return
-    request = admitted(policy, given, temperature_of(params), tokenized.rid)
+    request = admitted(policy, given, temperature_of(params), tokenized.rid, fixed_form=has_fixed_form(params))
     if request is None:
         return
     if (params.beam_width or 1) > 1:

@@ -17,7 +17,7 @@ from ..note import Note, without_note
 from ..served import Served
 from ..serving import Serving, together
 from ..truncation import keep_top, truncated
-from .admission import policy_of, temperature_of
+from .admission import has_fixed_form, policy_of, temperature_of
 
 
 class Rows:
@@ -72,7 +72,8 @@ class Rows:
 
     def _begin(self, params: Any) -> Served | None:
         given = params.custom_params
-        return self._serving.begin(without_note(given), temperature_of(params), Note.of(given))
+        note, fixed = Note.of(given), has_fixed_form(params)
+        return self._serving.begin(without_note(given), temperature_of(params), note, fixed_form=fixed)
 
 
 def open_rows(runner: Any) -> Rows:

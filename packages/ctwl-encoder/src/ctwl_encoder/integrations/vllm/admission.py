@@ -9,6 +9,7 @@ from typing import Any
 
 from ...core.strategies import Strategy
 from ...errors import OptionOutOfRange
+from ..form import is_fixed
 from ..note import NOTED, TRUNCATION, Note, admitted, warn_if_short, without_note
 from ..policy import OFF, Policy, read_policy
 from ..request import own_options
@@ -54,7 +55,7 @@ def admit(params: Any) -> None:
                 """{"provider": 42}}'"""
             )
         return
-    request = admitted(policy, asked, params.temperature, name, params.n)
+    request = admitted(policy, asked, params.temperature, name, params.n, fixed_form=has_fixed_form(params))
     if request is None:
         return
     _refuse_unsupported(engine, request.strategy)
@@ -67,6 +68,12 @@ def admit(params: Any) -> None:
         params.top_k, params.top_p, params.min_p = _OPEN
     note = Admitted.drawn(name, seed=params.seed, **taken).logged(policy, request, params.n)
     params.extra_args = {**(params.extra_args or {}), NOTED: note.model_dump()}
+
+
+def has_fixed_form(params: Any) -> bool:
+    """Whether a request's answer has a fixed form. A response format and a call that is required stand there too."""
+    asked = params.structured_outputs  # has one of the ways to say a form
+    return asked is not None and (asked.structural_tag is None or is_fixed(tag=asked.structural_tag))
 
 
 def _restore(params: Any) -> None:

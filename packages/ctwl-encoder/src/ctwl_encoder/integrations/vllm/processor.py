@@ -25,7 +25,7 @@ from ..policy import Policy
 from ..served import Served
 from ..serving import Serving, together
 from ..truncation import truncated
-from .admission import Admitted, admit, policy_of
+from .admission import Admitted, admit, has_fixed_form, policy_of
 from .rows_v1 import RowsV1
 from .rows_v2 import RowsV2, calls_of_a_step
 
@@ -89,7 +89,8 @@ class CTWLLogitsProcessor(v2.LogitsProcessor, v1.LogitsProcessor):  # type: igno
         admitted = Admitted.of(params.extra_args)
         note = None if admitted is None else admitted.of_text(admitted.number_of(params.seed))
         assert self.serving is not None  # noqa: S101 - its callers know
-        return self.serving.begin(without_note(params.extra_args), params.temperature, note)
+        given, fixed = without_note(params.extra_args), has_fixed_form(params)
+        return self.serving.begin(given, params.temperature, note, fixed_form=fixed)
 
     def apply(self, logits: torch.Tensor, ctx: Any = None) -> torch.Tensor:
         """Mark the rows of one step.
