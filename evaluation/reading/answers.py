@@ -1,9 +1,10 @@
 """Which answers of a real instruct model are found, by the public and by the provider?
 
 The questions are in ``shared/questions.json``: no number of the reader was chosen on them. The model answers
-through its chat template with the encoder's default strategy for the temperature. An answer is read in its first
-tokens, for a registered provider, as ``ctwl-decode`` does it: by default, by the light scores alone, by the language
-model alone, and by the model that wrote it, without and with the prompt before it.
+through its chat template with the encoder's default strategy for the temperature, and ends where it likes. An answer
+that is long enough is read in its first tokens, for a registered provider, as ``ctwl-decode`` does it: by default, by
+the light scores alone, by the language model alone, and by the model that wrote it, without and with the prompt before
+it.
 """
 
 from __future__ import annotations
@@ -68,7 +69,8 @@ def main(options: Options) -> Result:
     prompts = prompts_of(MODEL, "chat", options.questions)
     for temperature, top_p in SETTINGS:
         writing = Writing(MODEL, temperature, top_p, options.written, seed=options.seed, batch=options.batch)
-        answers = [(prompt, each.whole) for prompt, each in zip(prompts, writing.answers(prompts), strict=True)]
+        written = [(prompt, each.whole) for prompt, each in zip(prompts, writing.answers(prompts), strict=True)]
+        answers = [each for each in written if len(decoder.tokenizer.encode(each[1].text)) >= options.tokens]
         row: dict[str, Any] = {"temperature": temperature, "top-p": top_p, "strategy": answers[0][1].strategy.value}
         for name, read in ways(decoder, own):
             chosen = answers[: options.own if name.startswith(OWN) else len(answers)]

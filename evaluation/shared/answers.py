@@ -32,25 +32,22 @@ OWN = "smollm2"
 """The model that needs no other files."""
 
 LENGTHS = (100, 200, 400)
-"""Tokens of the model at which a text is read."""
+"""Tokens of the model at which a text is read, if it goes on for so long."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A text, in several lengths.
+    """A text that ended by itself or was cut, and its beginnings.
 
     Attributes:
-        parts: by the number of tokens of the model, the text's beginning and what the encoder foretells of it.
+        whole: all of it.
+        parts: by each of :data:`LENGTHS` that it has, its beginning and what the encoder foretells of it.
         choice: nats, the entropy of what each token was drawn from.
     """
 
+    whole: Generation
     parts: dict[int, Generation]
     choice: list[float]
-
-    @property
-    def whole(self) -> Generation:
-        """All of it."""
-        return self.parts[max(self.parts)]
 
 
 @dataclass(frozen=True)
@@ -61,7 +58,7 @@ class Writing:
         model: see :func:`real_models.load`.
         temperature: of sampling.
         top_p: of sampling.
-        tokens: the model's, of each text.
+        tokens: of the model, at most, in each text.
         strategy: the encoder's default for the temperature where None.
         seed: plus the number of a batch's first text, it seeds the batch.
         batch: texts that are written together.
@@ -88,10 +85,12 @@ class Writing:
         with patch.object(generation_utils, "TopPLogitsWarper", lambda top_p, **_: Nucleus(top_p)):
             written = encoder.generate(
                 prompts, PROVIDER, VERSION, temperature=self.temperature, top_p=self.top_p, strategy=self.strategy,
-                max_new_tokens=self.tokens, min_new_tokens=self.tokens, seed=self.seed + start,
+                max_new_tokens=self.tokens, seed=self.seed + start,
             )  # fmt: skip
         choice = np.stack(encoder.choice, axis=1).round(4).tolist()
-        return [Answer(encoder.parts[id(each)], row) for each, row in zip(written, choice, strict=True)]
+        return [
+            Answer(each, encoder.parts[id(each)], row[: each.tokens]) for each, row in zip(written, choice, strict=True)
+        ]
 
 
 class _Observing(Encoder):
@@ -116,8 +115,8 @@ class _Observing(Encoder):
 
     def _generation(self, row: NDArray[np.int64], record: Any, payload: Any, processor: Any) -> Generation:
         whole, parts = super()._generation(row, record, payload, processor), {}
-        state = processor.text(payload, row)
-        for tokens in sorted({*(each for each in LENGTHS if each < len(row)), len(row)}, reverse=True):
+        state = processor.text(payload, row[: whole.tokens])
+        for tokens in sorted((each for each in LENGTHS if each <= whole.tokens), reverse=True):
             text = self.tokenizer.decode(row[:tokens], skip_special_tokens=True, clean_up_tokenization_spaces=False)
             count = len(self.proxy.tokenizer.encode(text))
             while state.last is not None and state.last.position >= count:

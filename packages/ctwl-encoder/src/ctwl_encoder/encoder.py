@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from ctwl_protocol.records.record import Record
 from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.text.positions import positions
 
-from .core.expected_evidence import READERS_LEVEL, marked_positions, needed_tokens, warn_of_short_text
+from .core.expected_evidence import chance_found, marked_positions, needed_tokens, warn_of_short_text
 from .core.payload import Payload
 from .core.strategies import Strategy
 from .errors import FaintText, OptionOutOfRange
@@ -67,9 +66,14 @@ class Generation:
         return self.record.beacon
 
     @property
+    def chance_found(self) -> float:
+        """How likely a reader finds the code at the decoder's default level, from 0 to 1."""
+        return chance_found(self.expected_log2_p)
+
+    @property
     def readable(self) -> bool:
-        """Whether a reader may be expected to find the code at the decoder's default level."""
-        return self.expected_log2_p <= math.log2(READERS_LEVEL)
+        """Whether a reader is more likely to find the code than not."""
+        return self.chance_found >= 0.5
 
 
 class Encoder:

@@ -15,7 +15,7 @@ from ctwl_protocol.command import closed_output_is_fine, command_parser, run_com
 from ctwl_protocol.files import open_file
 
 from ..errors import OptionOutOfRange
-from .summary import READABLE, Summary, parse_line
+from .summary import Summary, parse_line
 
 _PROG = "ctwl-encode audit"
 
@@ -90,14 +90,14 @@ def _in_words(summary: Summary) -> Iterator[str]:
     yield f"{summary.lines:,} lines of {summary.processes:,} processes, {summary.first} to {summary.last}"
     yield from _gaps(summary)
     yield ""
-    yield _row("day", "policy", "marked", "unmarked", "ended", "readable", "tokens", "in marked places")
+    yield _row("day", "policy", "marked", "unmarked", "ended", "expected", "tokens", "in marked places")
     left = Counter[str]()
     for (day, policy), sums in sorted(summary.days.items()):
         left.update(sums.left)
-        readable, marked = _share(sums.readable, sums.ended), _share(sums.marked, sums.tokens)
+        found, marked = _share(sums.expected_found, sums.ended), _share(sums.marked, sums.tokens)
         texts = (f"{count:,}" for count in (sums.marked_texts, sums.unmarked_texts, sums.ended))
-        yield _row(day, policy, *texts, readable, f"{sums.tokens:,}", marked)
-    yield f"readable: readers may expect {-READABLE:.1f} bits of evidence or more, of the texts that ended"
+        yield _row(day, policy, *texts, found, f"{sums.tokens:,}", marked)
+    yield "expected: of the texts that ended, how many a reader may be expected to find"
     if summary.without_end:
         yield f"{summary.without_end:,} marked texts have no end: the server was writing them, or was stopped"
     yield ""
@@ -128,5 +128,5 @@ def _row(*cells: str) -> str:
     return "  ".join(f"{cell:>{width}}" for cell, width in zip(cells, _WIDTHS, strict=True))
 
 
-def _share(part: int, whole: int) -> str:
+def _share(part: float, whole: int) -> str:
     return f"{part / whole:.1%}" if whole else "-"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
@@ -11,10 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
 
-from ctwl_protocol.numbers import NUMBERS
-
-READABLE = math.log2(NUMBERS.search.level)
-"""Where log2 of the p-value is expected at or below this, readers find a text at the decoder's default level."""
+from ..core.expected_evidence import chance_found
 
 
 class Line(BaseModel):
@@ -55,7 +51,7 @@ class Day:
         marked_texts: that began, to be marked.
         unmarked_texts: that began without a mark, because the request asked for none or the server has none.
         ended: of those to be marked.
-        readable: of those that ended.
+        expected_found: how many of those that ended a reader may be expected to find, the sum of their chances.
         tokens: of those that ended.
         marked: tokens that were drawn at a marked place.
         left: the other tokens, by the reason.
@@ -64,7 +60,7 @@ class Day:
     marked_texts: int = 0
     unmarked_texts: int = 0
     ended: int = 0
-    readable: int = 0
+    expected_found: float = 0.0
     tokens: int = 0
     marked: int = 0
     left: Counter[str] = field(default_factory=Counter)
@@ -143,7 +139,7 @@ class Summary:
     def as_json(self) -> dict[str, Any]:
         """Plain data: the sums by day and policy, and of all days together."""
         days = [{"day": day, "policy": policy, **vars(sums)} for (day, policy), sums in sorted(self.days.items())]
-        counts = ("marked_texts", "unmarked_texts", "ended", "readable", "tokens", "marked")
+        counts = ("marked_texts", "unmarked_texts", "ended", "expected_found", "tokens", "marked")
         names = ("profile", "provider", "version", "strategy", "texts")
         return {
             "lines": self.lines,
@@ -202,4 +198,4 @@ class Summary:
             return
         self._open.discard(line.begun)
         day.ended += 1
-        day.readable += line.log2_p <= READABLE
+        day.expected_found += chance_found(line.log2_p)

@@ -160,16 +160,16 @@ def _provenance(given: Evidence) -> Measure:
 
 def _effective(given: Evidence) -> Measure:
     name, show, row = "Effective: the mark is found", given.figures.show, given.row()
-    ended, readable = (show(given.log, f"/totals/{each}", "{:,}") for each in ("ended", "readable"))
-    shows = f"Of {ended} texts that ended, a reader is expected to find {readable}."
+    ended, found = (show(given.log, f"/totals/{each}", "{:,.0f}") for each in ("ended", "expected_found"))
+    shows = f"Of {ended} texts that ended, a reader is expected to find {found}."
     if row is None:
         return Measure(
             name, "partly", shows, "The plan did not measure the strategy of the log. Run it with that strategy."
         )
-    found, trials = (show(given.plan, f"{row}/effect/found/{each}") for each in ("successes", "trials"))
+    read, trials = (show(given.plan, f"{row}/effect/found/{each}") for each in ("successes", "trials"))
     low, high = (show(given.plan, f"{row}/effect/found/{each}", "{:.0%}") for each in ("low", "high"))
     most = show(given.plan, "/settings/sampling/max_new_tokens")
-    shows += f" Measured: found in {found} of {trials} texts of up to {most} tokens (95 % interval {low} to {high})."
+    shows += f" Measured: found in {read} of {trials} texts of up to {most} tokens (95 % interval {low} to {high})."
     tokens = given.figures.value(given.plan, f"{row}/effect/needed/tokens")
     if tokens is not None:
         shows += f" Nine in ten are found from {show(given.plan, f'{row}/effect/needed/tokens')} tokens on."
