@@ -25,6 +25,7 @@ from transformers.generation import utils as generation_utils
 
 from ctwl_decoder import Decoder
 from ctwl_encoder import Bridge, CTWLWatermarkingConfig, Encoder
+from ctwl_encoder.core.expected_evidence import chance_found
 from ctwl_encoder.models import pad_on_the_left
 from ctwl_protocol.proxy import open_proxy
 
@@ -67,7 +68,7 @@ def by_encoder(asked: Asked) -> list[list[Served]]:
             asked.questions, PROVIDER, VERSION, chat=True, temperature=temperature, top_p=top_p,
             max_new_tokens=asked.tokens, seed=asked.seed,
         )  # fmt: skip
-        found.append([Served(each.text, each.readable) for each in written])
+        found.append([Served(each.text, each.expected_log2_p) for each in written])
     return found
 
 
@@ -88,7 +89,7 @@ def by_config(asked: Asked) -> list[list[Served]]:
             max_new_tokens=asked.tokens, watermarking_config=config,
         )  # fmt: skip
         texts = tokenizer.batch_decode(ids[:, inputs["input_ids"].shape[1] :], skip_special_tokens=True)
-        found.append([Served(text, readable=False) for text in texts])
+        found.append([Served(text, None) for text in texts])
     return found
 
 
@@ -106,18 +107,16 @@ class Way:
         name: of the way.
         write: gives the answers under each setting.
         settings: what is tried.
-        foretells: whether it says which answers are found.
     """
 
     name: str
     write: Callable[[Asked], list[list[Served]]]
     settings: tuple[tuple[float, float], ...] = (COOL, WARM)
-    foretells: bool = True
 
 
 WAYS = {
     "encoder": Way("`Encoder.generate`", by_encoder),
-    "config": Way("transformers' `generate`, with the config", by_config, (COOL,), foretells=False),
+    "config": Way("transformers' `generate`, with the config", by_config, (COOL,)),
     "vllm": Way("vLLM", partial(by_server, VLLM)),
     "llama": Way("llama.cpp", partial(by_server, LLAMA), (COOL,)),
 }
@@ -135,6 +134,7 @@ def row(decoder: Decoder, way: Way, setting: tuple[float, float], answers: Seque
     title = f"{way.name}, T = {setting[0]}"
     reports = [decoder.decode(each.text) for each in tracked(answers, title)]
     right = [(report.provider, report.version) == (PROVIDER, VERSION) for report in reports]
+    chances = [chance_found(each.log2_p) for each in answers if each.log2_p is not None]
     lengths = [len(decoder.tokenizer.encode(each.text)) for each in answers]
     return {
         "way": way.name,
@@ -142,7 +142,7 @@ def row(decoder: Decoder, way: Way, setting: tuple[float, float], answers: Seque
         "top-p": setting[1],
         "found": rate(sum(right), len(right)),
         "wrong": sum(report.detected for report in reports) - sum(right),
-        "foretold": sum(each.readable for each in answers) if way.foretells else None,
+        "foretold": round(sum(chances), 1) if chances else None,
         "median p": float(np.median([report.p_value for report in reports])),
         "proxy tokens, median": float(np.median(lengths)),
     }

@@ -19,8 +19,6 @@ from typing import Any
 
 import httpx
 
-from ctwl_encoder.audit.summary import READABLE
-
 from . import real_models
 from .experiment import OFFLINE, ROOT
 from .texts import PROVIDER, VERSION
@@ -41,11 +39,11 @@ class Served:
 
     Attributes:
         text: what was written.
-        readable: whether the server's log foretells that it is found.
+        log2_p: what its writer, or the server's log, expects of log2 of its p-value; None where nothing is said.
     """
 
     text: str
-    readable: bool
+    log2_p: float | None
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,7 @@ class Server:
                 ask(client, questions[0], {"max_tokens": 1})  # vLLM notes an end at its next step
             ends = map(json.loads, log.read_text().splitlines())
             log2_p = {line["request"]: line["log2_p"] for line in ends if line["event"] == "end"}
-        return [[Served(text, log2_p[name] <= READABLE) for name, text in each] for each in given]
+        return [[Served(text, log2_p[name]) for name, text in each] for each in given]
 
     @contextmanager
     def _running(self, model: str, log: Path) -> Iterator[httpx.Client]:
