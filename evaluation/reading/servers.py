@@ -1,0 +1,167 @@
+"""Are the answers of servers found as often as those of ``Encoder.generate``?
+
+Qwen2.5-Coder-0.5B-Instruct answers held-out questions of a chat through its chat template, each answer to its own end
+or to the same number of tokens. It is run by ``Encoder.generate``; by transformers' ``generate`` with the config of
+docs/providers/transformers.md; by vLLM in bfloat16 on the processor, which is asked all questions at once; and by
+llama.cpp's server in 4 to 8 bits, one question after the other. Servers stream their answers. Every answer is read for
+a registered provider, as ``ctwl-decode`` reads it. What the encoder or the server's log foretells stands beside.
+
+    make test-vllm test-llama     # installs the servers
+    python -m evaluation.reading.servers
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import torch
+from transformers.generation import utils as generation_utils
+
+from ctwl_decoder import Decoder
+from ctwl_encoder import Bridge, CTWLWatermarkingConfig, Encoder
+from ctwl_encoder.core.expected_evidence import chance_found
+from ctwl_encoder.models import pad_on_the_left
+from ctwl_protocol.proxy import open_proxy
+
+from ..shared import real_models
+from ..shared.answers import QUESTIONS
+from ..shared.cache import recalled, sources
+from ..shared.experiment import OFFLINE, Options, Result, experiment, tracked
+from ..shared.measures import rate
+from ..shared.readers import reader
+from ..shared.servers import LLAMA, VLLM, Served, Server
+from ..shared.texts import PROVIDER, VERSION, Nucleus
+
+MODEL = "qwen2.5-coder-0.5b"
+COOL, WARM = (0.7, 0.95), (1.0, 1.0)
+"""Temperature and top-p."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """All that decides the answers.
+
+    Attributes:
+        questions: the questions.
+        settings: pairs of temperature and top-p.
+        tokens: most of an answer.
+        seed: where the way takes one.
+    """
+
+    questions: tuple[str, ...]
+    settings: tuple[tuple[float, float], ...]
+    tokens: int
+    seed: int
+
+
+def by_encoder(asked: Asked) -> list[list[Served]]:
+    """By ``Encoder.generate``."""
+    encoder, found = Encoder(*real_models.load(MODEL), open_proxy(OFFLINE)), []
+    for temperature, top_p in asked.settings:
+        written = encoder.generate(
+            asked.questions, PROVIDER, VERSION, chat=True, temperature=temperature, top_p=top_p,
+            max_new_tokens=asked.tokens, seed=asked.seed,
+        )  # fmt: skip
+        found.append([Served(each.text, each.expected_log2_p) for each in written])
+    return found
+
+
+def by_config(asked: Asked) -> list[list[Served]]:
+    """By transformers' ``generate``, with the config of the documentation; it foretells nothing."""
+    model, tokenizer = real_models.load(MODEL)
+    tokenizer = pad_on_the_left(tokenizer)
+    config = CTWLWatermarkingConfig(provider=PROVIDER, version=VERSION).attach(Bridge(tokenizer, open_proxy(OFFLINE)))
+    chats = [[{"role": "user", "content": question}] for question in asked.questions]
+    inputs = tokenizer.apply_chat_template(
+        chats, add_generation_prompt=True, return_tensors="pt", return_dict=True, padding=True
+    )
+    found = []
+    for temperature, top_p in asked.settings:
+        torch.manual_seed(asked.seed)
+        ids = model.generate(
+            **inputs, do_sample=True, temperature=temperature, top_p=top_p, top_k=0, repetition_penalty=1.0,
+            max_new_tokens=asked.tokens, watermarking_config=config,
+        )  # fmt: skip
+        texts = tokenizer.batch_decode(ids[:, inputs["input_ids"].shape[1] :], skip_special_tokens=True)
+        found.append([Served(text, None) for text in texts])
+    return found
+
+
+def by_server(server: Server, asked: Asked) -> list[list[Served]]:
+    """By a server."""
+    settings = [{"temperature": each, "top_p": top_p, "max_tokens": asked.tokens} for each, top_p in asked.settings]
+    return server.answers(MODEL, asked.questions, settings)
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way of writing.
+
+    Attributes:
+        name: of the way.
+        write: gives the answers under each setting.
+        settings: what is tried.
+    """
+
+    name: str
+    write: Callable[[Asked], list[list[Served]]]
+    settings: tuple[tuple[float, float], ...] = (COOL, WARM)
+
+
+WAYS = {
+    "encoder": Way("`Encoder.generate`", by_encoder),
+    "config": Way("transformers' `generate`, with the config", by_config, (COOL,)),
+    "vllm": Way("vLLM", partial(by_server, VLLM)),
+    "llama": Way("llama.cpp", partial(by_server, LLAMA), (COOL,)),
+}
+
+
+def written(name: str, asked: Asked) -> list[list[Served]]:
+    """The answers of a way, written once and kept."""
+    # The same cut as transformers' own, which sorts the whole vocabulary.
+    with patch.object(generation_utils, "TopPLogitsWarper", lambda top_p, **_: Nucleus(top_p)):
+        return recalled(partial(WAYS[name].write, asked), "served", sources(__file__), name, asked)
+
+
+def row(decoder: Decoder, way: Way, setting: tuple[float, float], answers: Sequence[Served]) -> dict[str, Any]:
+    """What was found of the answers of a way under one setting."""
+    title = f"{way.name}, T = {setting[0]}"
+    reports = [decoder.decode(each.text) for each in tracked(answers, title)]
+    right = [(report.provider, report.version) == (PROVIDER, VERSION) for report in reports]
+    chances = [chance_found(each.log2_p) for each in answers if each.log2_p is not None]
+    lengths = [len(decoder.tokenizer.encode(each.text)) for each in answers]
+    return {
+        "way": way.name,
+        "temperature": setting[0],
+        "top-p": setting[1],
+        "found": rate(sum(right), len(right)),
+        "wrong": sum(report.detected for report in reports) - sum(right),
+        "foretold": round(sum(chances), 1) if chances else None,
+        "median p": float(np.median([report.p_value for report in reports])),
+        "proxy tokens, median": float(np.median(lengths)),
+    }
+
+
+@experiment(
+    quick={"questions": 2, "tokens": 60, "ways": "encoder,config"},
+    questions=32, tokens=300, ways=",".join(WAYS), seed=1,
+)  # fmt: skip
+def main(options: Options) -> Result:
+    """Run the experiment; ``ways`` are some of :data:`WAYS`, with commas between."""
+    questions = tuple(json.loads(QUESTIONS.read_text(encoding="utf-8"))["chat"][: options.questions])
+    decoder, rows = reader(), []
+    for name in options.ways.split(","):
+        way = WAYS[name]
+        answers = written(name, Asked(questions, way.settings, options.tokens, options.seed))
+        rows += [row(decoder, way, *each) for each in zip(way.settings, answers, strict=True)]
+    return {"settings": {"model": MODEL}, "rows": rows}
+
+
+if __name__ == "__main__":
+    main()
