@@ -10,7 +10,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 import pytest
-from document_files import docx, lines, mail, of_all_kinds, packed, page
+from document_files import docx, lines, mail, of_all_kinds, of_rarer_forms, packed, page
 from hypothesis import given
 from hypothesis import strategies as st
 from reportlab.lib.styles import ParagraphStyle
@@ -33,6 +33,7 @@ TEXTS, LETTER = MARKED["texts"], MARKED["texts"][7]
 OFFLINE = "org.ctwl.smollm2-135m.1"
 LIGHT = ["--light", "--profile", OFFLINE]
 KINDS = of_all_kinds(LETTER)
+RARER = of_rarer_forms(LETTER)
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +68,23 @@ def pdf(text: str, font: str = "Times-Roman", width: float = 45, size: float = 1
 def test_a_mark_is_found_in_a_file_of_each_kind(decoder: Decoder, name: str) -> None:
     alone = " ".join(LETTER.split()) if name.startswith("film") else LETTER  # subtitles have no paragraphs
     assert p_value(decoder, words(KINDS[name])) < 10 * p_value(decoder, alone)
+
+
+@pytest.mark.parametrize("name", RARER)
+def test_the_words_of_a_file_of_a_rarer_form_are_the_text(name: str) -> None:
+    text = " ".join(LETTER.split()) if name.startswith(("film", "rolling")) else LETTER
+    beside = {"notes.odt": "See.", "box.docx": "In a box.", "prints.ipynb": "# An answer"}.get(name, "")
+    assert text in words(RARER[name]) and len(words(RARER[name])) <= len(text) + 10 * len(beside)
+
+
+def test_a_page_of_a_pdf_that_lies_on_its_side_is_read_as_one_that_stands() -> None:
+    sheet = io.BytesIO()
+    drawn = canvas.Canvas(sheet)
+    drawn.rotate(90)
+    for row, line in enumerate(["A page that lies on its", "side has lines, too, and", "they are joined."]):
+        drawn.drawString(100, -100 - 14 * row, line)
+    drawn.save()
+    assert words(sheet.getvalue()) == "A page that lies on its side has lines, too, and they are joined."
 
 
 def test_a_file_is_opened_whatever_it_is_called(tmp_path: Path) -> None:
@@ -245,9 +263,9 @@ def test_no_letter_is_lost_wherever_it_stands(pages: list[list[Glyph]]) -> None:
     assert sorted(letter for letter in text_of_pages(pages) if letter in "ab.\u4e00") == sorted(letters)
 
 
-@given(st.sampled_from(sorted(KINDS)), st.integers(0, 10_000), st.binary(max_size=4), st.booleans())
+@given(st.sampled_from(sorted(KINDS | RARER)), st.integers(0, 10_000), st.binary(max_size=4), st.booleans())
 def test_a_damaged_file_is_read_or_refused(name: str, place: int, put: bytes, cut: bool) -> None:
-    data = KINDS[name]
+    data = (KINDS | RARER)[name]
     place %= len(data)
     damaged = data[:place] + put + (b"" if cut else data[place + len(put) :])
     with suppress(DecoderError, ValueError, RecursionError):  # the process that opens files makes refusals of these

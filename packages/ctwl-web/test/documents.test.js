@@ -42,7 +42,7 @@ test("what of a mail is not read is named", async () => {
 
 test("breaks of an office document are breaks of the text", async () => {
   const more = "<w:p/><w:p><w:r><w:t>a</w:t><w:br/><w:t>b</w:t><w:tab/><w:t>c</w:t></w:r></w:p>";
-  assert.equal(await wordsOf(docx("one\n\ntwo", more)), "one \ntwo \n\na\nb\tc");
+  assert.equal(await wordsOf(docx("one\n\ntwo", more)), "one\n\ntwo\n\na\nb\tc");
 });
 
 test("kinds that are not opened are named", async () => {

@@ -35,14 +35,17 @@ const MAGIC = [
   ["\xff\xfe", 0, "utf-16le"],
   ["\xfe\xff", 0, "utf-16be"],
 ];
+const FLAT_ODF = /^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--(?:(?!-->)[^]){0,2000}-->\s*)*<office:document\b/;
 const HTML = /^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--(?:(?!-->)[^]){0,2000}-->\s*)*<(?:!doctype\s+html|html|head|body)\b/i;
 const MAIL = /^(?:From [^\n]*\n)?(?:[A-Za-z][A-Za-z0-9-]{0,60}:[^\n]*\n(?:[ \t][^\n]*\n)*){2,400}\r?\n/;
 const MAIL_NAMES = /^(?:mime-version|message-id|received|return-path|content-transfer-encoding|date):/im;
-const LONG_RUN = /^[A-Za-z0-9+/]{50}/;
-const [SOFT_BREAK, ESCAPE] = [/[^\n]=\r?\n/g, /=(?:[89A-F][0-9A-F]|3D|20)/];
-const STREAM = /^(?:[^\n]{0,80}\n){0,20}?data: ?\{[^\n]*\n(?:\r?\n|[^\n]{0,80}\n){0,4}?data: ?\{/;
+/** Begins base64 that is an address of its own. */
+export const DATA = /^data:[^,\s]{0,100};base64,/;
+const LONG_RUN = /^\s*[A-Za-z0-9+/_-]{50}/;
+const SOFT_BREAK = /^[^\n]{50,75}=\r?$/gm;
+const STREAM = /^(?:[^\n]{0,80}\n){0,20}?[^\n{]{0,80}\bdata: ?\{[^\n]*\n(?:[^\n]{0,80}\n){0,4}?[^\n{]{0,80}\bdata: ?\{/;
 const JSON_START = /^(?:\xef\xbb\xbf)?\s*(?:\[\s*)?\{\s*"[^"\n]{0,200}"\s*:/;
-const SUBTITLES = /^(?:\xef\xbb\xbf)?(?:WEBVTT\b|\s*\d+\s*\n\s*\d+:\d\d:\d\d[,.]\d+ *-->)/;
+const SUBTITLES = /^(?:\xef\xbb\xbf)?(?:WEBVTT\b|\[Script Info\]|\s*\d+\s*\n\s*\d+:\d\d:\d\d[,.]\d+ *-->|\d+:\d\d:\d\d\.\d+,\d+:\d\d:\d\d\.\d+\s*\n)/;
 const OFFICE = { word: "docx", ppt: "pptx", xl: "sheet" };
 
 
@@ -53,19 +56,33 @@ export function kindOf(bytes) {
   if (found) return found;
   const beginning = toBinary(bytes.subarray(0, BEGINNING));
   if (beginning.slice(0, 1024).includes("%PDF-")) return "pdf";
+  const wide = wideCharset(bytes);
+  if (wide) return wide;
   if (HTML.test(beginning)) return "html";
+  if (FLAT_ODF.test(beginning)) return "flat-odf";
   if (MAIL_NAMES.test(MAIL.exec(beginning)?.[0] ?? "")) return "mail";
   if (SUBTITLES.test(beginning)) return "subtitles";
   if (STREAM.test(beginning) || JSON_START.test(beginning)) return "chat";
-  const mixed = [/[A-Z]/, /[a-z]/, /[0-9]/].every((some) => some.test(beginning)); // a gene is no base64
-  if (mixed && LONG_RUN.test(beginning) && isBase64(bytes)) return "base64";
-  return beginning.match(SOFT_BREAK)?.length > 2 && ESCAPE.test(beginning) ? "quoted" : null;
+  const run = LONG_RUN.exec(beginning.replace(DATA, ""))?.[0] ?? "";
+  const mixed = [/[A-Z]/, /[a-z]/, /[0-9]/].every((some) => some.test(run)); // a gene is no base64
+  if (mixed && isBase64(bytes)) return "base64";
+  return beginning.match(SOFT_BREAK)?.length > 2 ? "quoted" : null;
 }
 
 /** Whether nothing but base64 is in bytes: no pattern for all of it, since such need as much stack. */
 function isBase64(bytes) {
-  const text = toBinary(bytes).trimEnd();
-  return !/[^A-Za-z0-9+/\s=]/.test(text) && text.replace(/={1,2}$/, "").indexOf("=") < 0;
+  const text = toBinary(bytes).replace(DATA, "").trimEnd();
+  return !/[^A-Za-z0-9+/_\s=-]/.test(text) && text.replace(/={1,2}$/, "").indexOf("=") < 0;
+}
+
+/** The charset of a text whose characters have two bytes and no mark, by where bytes are 0; null for any other. */
+function wideCharset(bytes) {
+  const half = Math.min(bytes.length, BEGINNING) >> 1;
+  const zeros = [0, 0];
+  for (let i = 0; i < 2 * half; i++) if (bytes[i] === 0) zeros[i % 2]++;
+  const [first, second] = zeros;
+  if (Math.max(first, second) <= half / 2 || Math.min(first, second) > half / 20) return null;
+  return second > first ? "utf-16le" : "utf-16be";
 }
 
 /** The kind of what a zip file has, by its directory. */

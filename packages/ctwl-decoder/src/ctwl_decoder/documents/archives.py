@@ -19,6 +19,8 @@ from zipfile import BadZipFile, ZipFile
 
 from ..errors import DocumentRefused
 from .budget import Budget, OverBudget
+from .found import AS_TEXT
+from .kinds import base64_in, wide_charset
 
 
 class Member(NamedTuple):
@@ -126,12 +128,28 @@ def packed_member(data: bytes, budget: Budget) -> Iterator[Member]:
 
 
 def base64_member(data: bytes, _: Budget) -> Iterator[Member]:
-    """What base64 is of.
+    """What base64 is of, in either of its alphabets.
 
     Raises:
         DocumentRefused: it is broken.
     """
     try:
-        yield Member("", base64.b64decode(data))
+        letters = b"".join((base64_in(data) or b"").translate(_ALPHABET).split())
+        yield Member("", base64.b64decode(letters + b"=" * (-len(letters) % 4)))
     except binascii.Error as error:
         raise DocumentRefused(f"the base64 is broken ({error}); take it whole") from error
+
+
+_ALPHABET = bytes.maketrans(b"-_", b"+/")
+
+
+def wide_member(data: bytes, _: Budget) -> Iterator[Member]:
+    """A text whose characters have two or four bytes, as UTF-8.
+
+    Raises:
+        DocumentRefused: it is broken.
+    """
+    try:
+        yield Member("", data.decode(wide_charset(data) or "utf-16").encode())
+    except UnicodeError as error:
+        raise DocumentRefused(f"it is broken ({error}); {AS_TEXT}") from error

@@ -19,6 +19,7 @@ _CONTAINERS: dict[Kind, Callable[[bytes, Budget], Iterator[archives.Member]]] = 
     kinds.TAR: archives.tar_members,
     kinds.PACKED: archives.packed_member,
     kinds.BASE64: archives.base64_member,
+    kinds.WIDE: archives.wide_member,
     kinds.MAIL: mail.members,
 }
 """Kinds that hold other files."""
@@ -28,13 +29,13 @@ _DOCUMENTS: dict[Kind, Callable[[bytes, Budget], str]] = {
     kinds.DOCX: partial(office.read, dialect=office.DOCX),
     kinds.PPTX: partial(office.read, dialect=office.PPTX),
     kinds.ODF: partial(office.read, dialect=office.ODF),
+    kinds.FLAT_ODF: lambda data, budget: office.words_of(data, office.ODF),
     kinds.EPUB: office.read_epub,
     kinds.HTML: lambda data, budget: html.words_of(html.decoded(data)),
     kinds.RTF: lambda data, budget: rtf.words_of(data.decode("cp1252", "replace")),
     kinds.CHAT: lambda data, budget: chats.words_of(plain(data)) or plain(data),
     kinds.SUBTITLES: lambda data, budget: subtitles.words_of(plain(data)),
     kinds.QUOTED: lambda data, budget: plain(quopri.decodestring(data)),
-    kinds.UTF16: lambda data, budget: data.decode("utf-16", "replace"),
 }
 """Kinds that hold words."""
 
