@@ -25,7 +25,7 @@ from ctwl_decoder.documents.files import read_text, texts_of
 from ctwl_decoder.documents.kinds import hides_words, kind_of
 from ctwl_decoder.documents.layout import Glyph, text_of_pages
 from ctwl_decoder.documents.opening import texts_in
-from ctwl_decoder.errors import DecoderError, ExtraMissing, InputUnreadable, NotOpened
+from ctwl_decoder.errors import DecoderError, ExtraMissing, NotOpened
 from ctwl_decoder.text.variants import variants_of
 
 MARKED = json.loads((Path(__file__).parent / "marked.json").read_text(encoding="utf-8"))
@@ -175,7 +175,7 @@ def test_lines_of_a_flowed_mail_are_joined() -> None:
         (b"\x89PNG\r\n\x1a\n" + bytes(50), "a picture"),
         (b"\xff\xd8\xff\xe0" + bytes(50), "a picture"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(50), "an older Office document"),
-        (b"7z\xbc\xaf\x27\x1c" + bytes(50), "a 7z archive"),
+        (b"7z\xbc\xaf\x27\x1c" + bytes(50), "a 7z or RAR archive"),
         (b"ID3\x04" + bytes(50), "a recording"),
         (packed({"[Content_Types].xml": "", "xl/workbook.xml": ""}), "an Excel table"),
         (b"-----BEGIN PGP MESSAGE-----\n\nhQEMA", "a PGP message"),
@@ -202,9 +202,14 @@ def test_a_missing_package_is_named_with_what_installs_it(
     assert f"needs {missing}; install it with: pip install 'ctwl-decoder[documents]'" in str(found.text)
 
 
-def test_an_address_is_no_file() -> None:
-    with pytest.raises(InputUnreadable, match="is an address, and nothing is fetched"):
+def test_an_address_is_no_file_and_no_text(tmp_path: Path) -> None:
+    told = "it is a link to a page, which is not opened here; open it in a browser, and save or copy its words"
+    with pytest.raises(NotOpened, match=told):
         texts_of("https://example.org/letter.html")
+    for number, link in enumerate(["https://example.org/letter.html\n", "[InternetShortcut]\r\nURL=https://a.b\r\n"]):
+        (tmp_path / str(number)).write_text(link)
+        (found,) = texts_of(str(tmp_path / str(number)))
+        assert isinstance(found.text, NotOpened) and told in str(found.text)
 
 
 @pytest.mark.parametrize(

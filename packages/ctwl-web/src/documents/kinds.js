@@ -10,11 +10,19 @@ const MAGIC = [
   ["\x1f\x8b", 0, "packed"],
   ["BZh", 0, "packed"],
   ["\xfd7zXZ\0", 0, "packed"],
-  ["\x28\xb5\x2f\xfd", 0, "packed"],
-  ["\x04\x22\x4d\x18", 0, "packed"],
-  ["ustar", 257, "archive"],
-  ["7z\xbc\xaf\x27\x1c", 0, "archive"],
-  ["Rar!\x1a\x07", 0, "archive"],
+  ["\x28\xb5\x2f\xfd", 0, "other-packed"],
+  ["\x04\x22\x4d\x18", 0, "other-packed"],
+  ["ustar", 257, "tar"],
+  ["7z\xbc\xaf\x27\x1c", 0, "other-archive"],
+  ["Rar!\x1a\x07", 0, "other-archive"],
+  ["PAR1", 0, "table"],
+  ["SQLite format 3\0", 0, "database"],
+  ["\x7fELF", 0, "program"],
+  ["MZ\x90\0", 0, "program"],
+  ["bplist00", 0, "web-archive"],
+  ["-----BEGIN PGP MESSAGE-----", 0, "secret"],
+  ["-----BEGIN CERTIFICATE-----", 0, "certificate"],
+  ["[InternetShortcut]", 0, "link"],
   ["\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", 0, "old-office"],
   ["\x89PNG\r\n\x1a\n", 0, "picture"],
   ["\xff\xd8\xff", 0, "picture"],
@@ -46,8 +54,8 @@ const SOFT_BREAK = /^[^\n]{50,75}=\r?$/gm;
 const STREAM = /^(?:[^\n]{0,80}\n){0,20}?[^\n{]{0,80}\bdata: ?\{[^\n]*\n(?:[^\n]{0,80}\n){0,4}?[^\n{]{0,80}\bdata: ?\{/;
 const JSON_START = /^(?:\xef\xbb\xbf)?\s*(?:\[\s*)?\{\s*"[^"\n]{0,200}"\s*:/;
 const SUBTITLES = /^(?:\xef\xbb\xbf)?(?:WEBVTT\b|\[Script Info\]|\s*\d+\s*\n\s*\d+:\d\d:\d\d[,.]\d+ *-->|\d+:\d\d:\d\d\.\d+,\d+:\d\d:\d\d\.\d+\s*\n)/;
+const LINK = /^\s*https?:\/\/\S+\s*$/;
 const OFFICE = { word: "docx", ppt: "pptx", xl: "sheet" };
-
 
 /** The kind of a file; null for plain text, and for what nobody knows. */
 export function kindOf(bytes) {
@@ -59,6 +67,7 @@ export function kindOf(bytes) {
   const wide = wideCharset(bytes);
   if (wide) return wide;
   if (HTML.test(beginning)) return "html";
+  if (LINK.test(beginning)) return "link";
   if (FLAT_ODF.test(beginning)) return "flat-odf";
   if (MAIL_NAMES.test(MAIL.exec(beginning)?.[0] ?? "")) return "mail";
   if (SUBTITLES.test(beginning)) return "subtitles";
@@ -89,7 +98,7 @@ function wideCharset(bytes) {
 export function kindOfZip(directory) {
   if (directory.has("META-INF/container.xml")) return "epub";
   if (directory.has("content.xml") && directory.has("mimetype")) return "odf";
-  if (!directory.has("[Content_Types].xml")) return "archive";
+  if (!directory.has("[Content_Types].xml")) return "zip";
   const folders = new Set(Array.from(directory.keys(), (name) => name.slice(0, name.indexOf("/"))));
-  return OFFICE[Object.keys(OFFICE).find((folder) => folders.has(folder))] ?? "archive";
+  return OFFICE[Object.keys(OFFICE).find((folder) => folders.has(folder))] ?? "zip";
 }

@@ -12,7 +12,10 @@ import { wordsOfSubtitles } from "./subtitles.js";
 import { directoryOf } from "./zip.js";
 
 /** Kinds that are known and not opened. */
-export const NOT_OPENED = ["pdf", "rtf", "packed", "archive", "old-office", "sheet", "picture", "recording"];
+export const NOT_OPENED = [
+  "pdf", "rtf", "zip", "tar", "packed", "other-archive", "other-packed", "old-office", "sheet", "table", "database", "picture", "recording",
+  "program", "web-archive", "secret", "certificate", "link",
+];
 
 /**
  * The words in a file: `{text, kind, left}`, where `kind` is null for plain text and `left` names what was not read.

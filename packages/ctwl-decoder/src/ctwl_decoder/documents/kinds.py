@@ -9,6 +9,7 @@ from io import BytesIO
 from zipfile import BadZipFile, ZipFile
 
 from ..errors import NotOpened
+from ..words import english, not_opened
 
 _BEGINNING = 1 << 14
 """Bytes of the beginning that tell the kind of a text."""
@@ -19,35 +20,27 @@ class Kind:
     """A kind of file.
 
     Attributes:
-        called: what a message calls it.
-        advice: what to do with a file of this kind, which is not opened; empty where it is.
+        name: the page's words call it ``kind-NAME``; where it is not opened, they say what to do by ``advice-NAME``.
+        opened: whether its words are read.
     """
 
-    called: str
-    advice: str = ""
+    name: str
+    opened: bool = True
 
     @property
-    def opened(self) -> bool:
-        """Whether its words are read."""
-        return not self.advice
+    def called(self) -> str:
+        """What a message calls it."""
+        return english()[f"kind-{self.name}"]
 
 
-PDF, RTF, EPUB = Kind("a PDF"), Kind("RTF"), Kind("an EPUB book")
-DOCX, PPTX, ODF = Kind("a DOCX document"), Kind("a PPTX presentation"), Kind("an OpenDocument file")
-ZIP, TAR, PACKED, BASE64 = Kind("a zip archive"), Kind("a tar archive"), Kind("a packed file"), Kind("base64")
-HTML, MAIL, QUOTED = Kind("an HTML page"), Kind("a mail"), Kind("quoted-printable text")
-CHAT, SUBTITLES, WIDE = Kind("a chat or a notebook"), Kind("subtitles"), Kind("UTF-16 text")
-FLAT_ODF = Kind("a flat OpenDocument file")
-
-_OCR = "read the words in it by OCR first, or type them into a .txt"
-_LISTEN = "write down its words, or take its subtitles"
-_EXPORT = "save it as .docx, PDF or plain text (UTF-8) with the program that made it"
-_UNPACK = "unpack it, and name the files in question"
-_DECRYPT = "decrypt or decode it with the program that made it"
-
-SHEET = Kind("an Excel table", "save it as plain text (UTF-8)")
-_MOVIE = Kind("a recording", _LISTEN)
-_PICTURE = Kind("a picture", _OCR)
+PDF, RTF, EPUB, DOCX, PPTX = (Kind(name) for name in ("pdf", "rtf", "epub", "docx", "pptx"))
+ODF, FLAT_ODF, HTML, MAIL = (Kind(name) for name in ("odf", "flat-odf", "html", "mail"))
+ZIP, TAR, PACKED, BASE64, QUOTED = (Kind(name) for name in ("zip", "tar", "packed", "base64", "quoted"))
+CHAT, SUBTITLES, WIDE = (Kind(name) for name in ("chat", "subtitles", "wide"))
+SHEET, LINK = Kind("sheet", opened=False), Kind("link", opened=False)
+_MOVIE, _PICTURE = Kind("recording", opened=False), Kind("picture", opened=False)
+_ARCHIVE, _PACKED = Kind("other-archive", opened=False), Kind("other-packed", opened=False)
+_PROGRAM = Kind("program", opened=False)
 
 _MAGIC: tuple[tuple[bytes, int, Kind], ...] = (
     (b"{\\rtf", 0, RTF),
@@ -57,13 +50,13 @@ _MAGIC: tuple[tuple[bytes, int, Kind], ...] = (
     (b"BZh", 0, PACKED),
     (b"\xfd7zXZ\0", 0, PACKED),
     (b"ustar", 257, TAR),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", 0, Kind("an older Office document (.doc, .xls, .ppt or .msg)", _EXPORT)),
-    (b"\x28\xb5\x2f\xfd", 0, Kind("a file packed by zstd", _UNPACK)),
-    (b"7z\xbc\xaf\x27\x1c", 0, Kind("a 7z archive", _UNPACK)),
-    (b"Rar!\x1a\x07", 0, Kind("a RAR archive", _UNPACK)),
-    (b"\x04\x22\x4d\x18", 0, Kind("a file packed by LZ4", _UNPACK)),
-    (b"PAR1", 0, Kind("a Parquet file", "read it by ctwl-decode scan")),
-    (b"SQLite format 3\0", 0, Kind("a database", "export the texts in question as plain text (UTF-8)")),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", 0, Kind("old-office", opened=False)),
+    (b"\x28\xb5\x2f\xfd", 0, _PACKED),
+    (b"7z\xbc\xaf\x27\x1c", 0, _ARCHIVE),
+    (b"Rar!\x1a\x07", 0, _ARCHIVE),
+    (b"\x04\x22\x4d\x18", 0, _PACKED),
+    (b"PAR1", 0, Kind("table", opened=False)),
+    (b"SQLite format 3\0", 0, Kind("database", opened=False)),
     (b"\x89PNG\r\n\x1a\n", 0, _PICTURE),
     (b"\xff\xd8\xff", 0, _PICTURE),
     (b"GIF8", 0, _PICTURE),
@@ -78,11 +71,12 @@ _MAGIC: tuple[tuple[bytes, int, Kind], ...] = (
     (b"fLaC", 0, _MOVIE),
     (b"WAVE", 8, _MOVIE),
     (b"\x1a\x45\xdf\xa3", 0, _MOVIE),
-    (b"\x7fELF", 0, Kind("a program", "name a text")),
-    (b"MZ\x90\0", 0, Kind("a program", "name a text")),
-    (b"bplist00", 0, Kind("a web archive or property list", "save the page as HTML")),
-    (b"-----BEGIN PGP MESSAGE-----", 0, Kind("a PGP message", _DECRYPT)),
-    (b"-----BEGIN CERTIFICATE-----", 0, Kind("a certificate", "name a text")),
+    (b"\x7fELF", 0, _PROGRAM),
+    (b"MZ\x90\0", 0, _PROGRAM),
+    (b"bplist00", 0, Kind("web-archive", opened=False)),
+    (b"-----BEGIN PGP MESSAGE-----", 0, Kind("secret", opened=False)),
+    (b"[InternetShortcut]", 0, LINK),
+    (b"-----BEGIN CERTIFICATE-----", 0, Kind("certificate", opened=False)),
 )
 """Bytes, the place where they stand, and the kind that they show."""
 
@@ -155,7 +149,7 @@ def _kind_of_text(data: bytes) -> Kind | None:
 
 def refusal(kind: Kind) -> NotOpened:
     """Why a file of a kind is not opened."""
-    return NotOpened(f"it is {kind.called}, which is not opened here; {kind.advice}")
+    return NotOpened(not_opened(kind.name))
 
 
 def hides_words(text: str) -> Kind | None:
@@ -166,7 +160,8 @@ def hides_words(text: str) -> Kind | None:
     return kind if kind and (hidden or not kind.opened) else None
 
 
-_PATTERNS = ((_HTML, HTML), (_FLAT_ODF, FLAT_ODF), (_SUBTITLES, SUBTITLES), (_CHAT, CHAT))
+_LINK = re.compile(rb"\s*https?://\S+\s*\Z")
+_PATTERNS = ((_HTML, HTML), (_LINK, LINK), (_FLAT_ODF, FLAT_ODF), (_SUBTITLES, SUBTITLES), (_CHAT, CHAT))
 
 
 def base64_in(data: bytes) -> bytes | None:

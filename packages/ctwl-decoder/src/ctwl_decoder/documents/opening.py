@@ -9,9 +9,10 @@ from functools import partial
 
 from ..errors import DecoderError, DocumentRefused
 from ..text.input import text_of
+from ..words import said
 from . import archives, chats, html, kinds, limits, mail, office, pdf, rtf, subtitles
 from .budget import Budget, OverBudget
-from .found import AS_TEXT, Found
+from .found import Found
 from .kinds import Kind
 
 _CONTAINERS: dict[Kind, Callable[[bytes, Budget], Iterator[archives.Member]]] = {
@@ -62,7 +63,7 @@ def texts_in(data: bytes, name: str, budget: Budget, depth: int = 0) -> Iterator
         OverBudget: the whole would cost too much.
     """
     if depth > limits.DEPTH:
-        raise OverBudget(f"more than {limits.DEPTH} files are packed in each other; unpack it, name the files")
+        raise OverBudget(said("reason-nested"))
     kind = kinds.kind_of(data)
     try:
         if kind in _CONTAINERS:
@@ -88,7 +89,7 @@ def _words(data: bytes, kind: Kind | None, budget: Budget) -> str:
     else:
         text = _DOCUMENTS[kind](data, budget)
         if not text.strip():
-            raise DocumentRefused(f"it is {kind.called} without words; if it shows some, {AS_TEXT}")
+            raise DocumentRefused(said("reason-words"))
     if len(text) > budget.words:
         raise OverBudget(f"it has more than {limits.WORDS:,} characters; read the part in question")
     budget.words -= len(text)

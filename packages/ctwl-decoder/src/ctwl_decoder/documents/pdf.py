@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..errors import DocumentRefused, needing
+from ..words import said
 from . import limits
 from .layout import Glyph, text_of_pages
 
@@ -32,13 +33,12 @@ def read(data: bytes) -> str:
         pdf = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
         locked = pdfium.FPDF_GetLastError() == pdfium.FPDF_ERR_PASSWORD
-        what = "is locked by a password; save it without" if locked else f"is broken ({error}); save it anew"
-        raise DocumentRefused(f"the PDF {what}") from error
+        raise DocumentRefused(said("reason-locked" if locked else "reason-broken")) from error
     if len(pdf) > limits.PAGES:
         raise DocumentRefused(f"the PDF has more than {limits.PAGES} pages; read the pages in question")
     text = text_of_pages(_glyphs(pdf, number, pdfium) for number in range(len(pdf)))
     if not text:
-        raise DocumentRefused("the PDF has no words, but perhaps pictures of words; read them by OCR first")
+        raise DocumentRefused(said("reason-words"))
     return text
 
 
