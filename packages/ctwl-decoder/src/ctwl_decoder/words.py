@@ -1,4 +1,4 @@
-"""The sentences about files that are not read. The page and the command say the same, so they have one home: the page's."""
+"""The sentences about files that are not read: page and command say the same, so they stand among the page's words."""
 
 from __future__ import annotations
 

@@ -50,8 +50,9 @@ def read_words(path: Path | None = None) -> dict[str, str]:
 def _numbered(words: dict[str, str]) -> dict[str, str]:
     """Words with the numbers that the command's have too."""
     numbers = {"enough_tokens": ENOUGH_TOKENS, "enough_words": ENOUGH_WORDS, "chat_tokens": CHAT_TOKENS}
-    pattern = re.compile(r"\{(%s)\}" % "|".join(numbers))
-    return {name: pattern.sub(lambda found: str(numbers[found[1]]), text) for name, text in words.items()}
+    for name, number in numbers.items():
+        words = {key: text.replace(f"{{{name}}}", str(number)) for key, text in words.items()}
+    return words
 
 
 def build_page(
