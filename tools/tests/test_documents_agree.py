@@ -60,7 +60,7 @@ def locked() -> bytes:
 
 def office(xml: str | bytes) -> bytes:
     """A DOCX of some XML."""
-    return document_files.packed({"[Content_Types].xml": "", "word/document.xml": xml})
+    return bytes(document_files.packed({"[Content_Types].xml": "", "word/document.xml": xml}))
 
 
 NOT_READ = {

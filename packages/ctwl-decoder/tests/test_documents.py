@@ -6,6 +6,7 @@ import io
 import json
 import sys
 from contextlib import suppress
+from email.message import EmailMessage
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -244,6 +245,23 @@ def test_of_several_texts_each_gets_a_line(tmp_path: Path, capsys: pytest.Captur
     assert told[4] == "4 texts: 2 with a watermark, 1 too short, 1 not read."
     with pytest.raises(NotOpened, match="has 2 texts, and one is asked for"):
         read_text(str(tmp_path / "b.zip"))
+
+
+def test_a_mail_is_reported_in_full_and_its_attachments_in_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = EmailMessage()
+    found["From"], found["Date"] = "ann@example.org", "Thu, 26 Nov 2026 10:00:00 +0000"
+    found.set_content(LETTER, cte="base64")
+    found.add_attachment(b"\x89PNG\r\n\x1a\n", maintype="image", subtype="png", filename="logo.png")
+    path, shown = tmp_path / "letter.eml", tmp_path / "report.html"
+    path.write_bytes(bytes(found))
+    assert main([*LIGHT, "--html", str(shown), str(path)]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert told[0].startswith("Watermark found: ") and any(line.startswith("p-value") for line in told)
+    assert told[-1].startswith(f"{path}/logo.png: not read: it is a picture") and shown.exists()
+    assert main([*LIGHT, "--json", str(path)]) == 0
+    assert [each["name"] for each in json.loads(capsys.readouterr().out)] == [str(path), f"{path}/logo.png"]
 
 
 def test_the_exit_status_tells_what_was_not_read_from_what_was_not_found(
