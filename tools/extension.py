@@ -14,9 +14,10 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from ctwl_decoder.apps.page.build import filled, json_block, read_words, reader_data, web_folder
+from ctwl_decoder.apps.page.build import filled, json_block, read_words, reader_data
 from ctwl_decoder.apps.page.bundle import bundle
 from ctwl_decoder.options import MAX_CHARACTERS
+from ctwl_decoder.words import web_folder
 from ctwl_protocol import __version__, get_profile
 from ctwl_protocol.profile import OFFLINE
 from ctwl_protocol.registry import bundled

@@ -21,7 +21,8 @@ from chromium import CHROMIUM, QUIET, Browser, chromium_with
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-from ctwl_decoder.apps.page.build import build_page, web_folder
+from ctwl_decoder.apps.page.build import build_page
+from ctwl_decoder.words import web_folder
 from ctwl_protocol import get_profile
 from ctwl_protocol.profile import OFFLINE
 from ctwl_protocol.registry import bundled

@@ -1,20 +1,20 @@
-"""The page and the command take the same words out of a file, and call a file that they do not open the same."""
+"""The page and the command take the same words out of a file, and say the same of a file that they do not read."""
 
 from __future__ import annotations
 
 import base64
 import json
+import re
 import shutil
 import subprocess
 
+import document_files
 import pytest
 from docs_site import ROOT
 
+from ctwl_decoder import errors
 from ctwl_decoder.apps.page.build import read_words
-
-kinds = pytest.importorskip("ctwl_decoder.documents.kinds", reason="needs the decoder's documents")
-opening = pytest.importorskip("ctwl_decoder.documents.opening", reason="needs the decoder's documents")
-budget = pytest.importorskip("ctwl_decoder.documents.budget", reason="needs the decoder's documents")
+from ctwl_decoder.documents import budget, kinds, opening
 
 SCRIPT = """
 import { files } from "./test/made.js";
@@ -27,7 +27,78 @@ for (const [name, file] of Object.entries(files(text))) {
 }
 console.log(JSON.stringify(found));
 """
-MAGIC = {"picture": b"\x89PNG\r\n\x1a\n", "recording": b"ID3\x04"}
+REFUSED = """
+import { readFileSync } from "node:fs";
+import { refusal } from "./page/result.js";
+import { speaker } from "./page/words.js";
+import { openDocument } from "./src/documents/open.js";
+const { words, files } = JSON.parse(readFileSync(0));
+const found = {};
+for (const [name, data] of Object.entries(files)) {
+  let [status, why] = ["document-refused", "words"]; // where nothing is refused there are none
+  try {
+    await openDocument(Buffer.from(data, "base64"));
+  } catch (error) {
+    [status, why] = [error.status, error.kind ?? error.reason];
+  }
+  found[name] = refusal(status, { most: 9, why, say: speaker(words), language: "en" });
+}
+console.log(JSON.stringify(found));
+"""
+"""What the page says of files that it refuses."""
+
+LINK = b"https://example.org/letter.html"
+
+
+def locked() -> bytes:
+    """A zip of which a part says that it is locked."""
+    data = bytearray(document_files.docx("One"))
+    for mark, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        data[data.rindex(mark) + place] |= 1
+    return bytes(data)
+
+
+def office(xml: str | bytes) -> bytes:
+    """A DOCX of some XML."""
+    return bytes(document_files.packed({"[Content_Types].xml": "", "word/document.xml": xml}))
+
+
+NOT_READ = {
+    **{
+        kind.name: magic.rjust(place + len(magic), b"-") + b"words"
+        for magic, place, kind in kinds._MAGIC
+        if not kind.opened
+    },
+    "sheet": document_files.packed({"[Content_Types].xml": "", "xl/workbook.xml": ""}),
+    "link": LINK,
+    "broken": document_files.docx("One")[:-30],
+    "locked": locked(),
+    "bomb": office(bytes(1 << 24)),
+    "nested": office("<p>" * 9999),
+    "dtd": office("<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>"),
+    "words": document_files.docx(""),
+    "no text": b"a\0b",
+    "no letters": b"\x80abc",
+    "half of UTF-16": b"\xff\xfea\0b",
+}
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no Node on this machine")
+def test_a_file_that_is_not_read_gets_one_sentence_and_one_code() -> None:
+    """Of text that is not UTF-8 the command also says which byte is not."""
+    files = {name: base64.b64encode(data).decode() for name, data in NOT_READ.items()}
+    given = json.dumps({"words": read_words(), "files": files}).encode()
+    command = ["node", "--input-type=module", "-e", REFUSED]
+    ran = subprocess.run(command, cwd=ROOT / "packages" / "ctwl-web", input=given, capture_output=True, check=True)
+    for name, said in json.loads(ran.stdout).items():
+        try:
+            (found,) = opening.texts_in(NOT_READ[name], name, budget.Budget())
+            error = found.text
+        except errors.DecoderError as refused:
+            error = refused
+        assert isinstance(error, errors.DecoderError), name
+        told = re.sub(r" \(byte[^)]*\)", "", str(error))
+        assert f"{told[0].upper()}{told[1:]}. ({error.code})" == said, name
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no Node on this machine")
@@ -38,9 +109,3 @@ def test_the_words_of_files_are_the_same() -> None:
         found = list(opening.texts_in(base64.b64decode(data), name, budget.Budget()))
         words = "\n\n".join(str(each.text) for each in found)
         assert words.replace("\r\n", "\n").strip() == text.replace("\r\n", "\n").strip(), name
-
-
-@pytest.mark.parametrize("kind", MAGIC)
-def test_a_kind_that_neither_opens_has_one_name_and_one_advice(kind: str) -> None:
-    words, found = read_words(), kinds.kind_of(MAGIC[kind])
-    assert (found.called, found.advice) == (words[f"kind-{kind}"], words[f"advice-{kind}"])

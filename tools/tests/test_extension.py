@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-import http.server
 import io
 import json
 import re
-import threading
 import zipfile
 from collections.abc import Iterator
 from html import escape
@@ -16,9 +13,10 @@ from typing import Any
 
 import extension
 import pytest
+from running_service import serving_files
 
 from ctwl_decoder import Decoder
-from ctwl_decoder.apps.page.build import web_folder
+from ctwl_decoder.words import web_folder
 from ctwl_protocol.profile import OFFLINE
 from ctwl_protocol.registry import bundled
 
@@ -82,17 +80,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     for name, page in PAGES.items():
         (folder / f"{name}.html").write_text(page, "utf-8")
 
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            pass
-
-    served = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
-    thread = threading.Thread(target=served.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{served.server_port}"
-    served.shutdown()
-    thread.join()
-    served.server_close()
+    with serving_files(folder) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")

@@ -56,12 +56,52 @@ def page(text: str) -> str:
     return f"<!DOCTYPE html><html>{head}<body><nav hidden>Home | About</nav>{words}</body></html>"
 
 
+def flat_odt(text: str) -> bytes:
+    body = "".join(f"<text:p>{escape(line)}</text:p>" for line in lines(text))
+    return f"<?xml version='1.0'?>\n<office:document xmlns:office='o' xmlns:text='t'>{body}</office:document>".encode()
+
+
+def odt_with_notes(text: str) -> bytes:
+    """A note after the first word of each paragraph; the notes come last."""
+    told = "<text:note-citation>1</text:note-citation><text:note-body><text:p>See.</text:p></text:note-body>"
+    note = f"<text:note>{told}</text:note>"
+    body = "".join(f"<text:p>{escape(line).replace(' ', f'{note} ', 1)}</text:p>" for line in lines(text))
+    content = f"<office:document-content xmlns:office='o' xmlns:text='t'>{body}</office:document-content>"
+    return packed({"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": content})
+
+
+def docx_with_a_box(text: str) -> bytes:
+    """A box with other words is anchored in the middle of the first paragraph."""
+    first, _, rest = text.partition(" ")
+    box = "<w:txbxContent><w:p><w:r><w:t>In a box.</w:t></w:r></w:p></w:txbxContent>"
+    anchored = (
+        f"<mc:AlternateContent><mc:Choice>{box}</mc:Choice><mc:Fallback>{box}</mc:Fallback></mc:AlternateContent>"
+    )
+    one, *others = lines(rest)
+    run = "<w:r><w:t xml:space='preserve'>{}</w:t></w:r>"
+    body = f"<w:p>{run.format(escape(first))}<w:r>{anchored}</w:r>{run.format(f' {escape(one)}')}</w:p>"
+    body += "".join(f"<w:p>{run.format(escape(line))}</w:p>" for line in others)
+    notes = (
+        f"<w:footnotes xmlns:w='w'>{'<w:footnote><w:p><w:r><w:separator/></w:r></w:p></w:footnote>' * 2}</w:footnotes>"
+    )
+    document = f"<w:document xmlns:w='w' xmlns:mc='mc'><w:body>{body}</w:body></w:document>"
+    return packed({"[Content_Types].xml": _TYPES, "word/document.xml": document, "word/footnotes.xml": notes})
+
+
+def presentation_with_notes(text: str) -> bytes:
+    slide = "<p:sld xmlns:p='p' xmlns:a='a'>{}</p:sld>"
+    said = "".join(f"<a:p><a:r><a:t>{escape(line)}</a:t></a:r></a:p>" for line in lines(text))
+    return packed({"[Content_Types].xml": _TYPES, "ppt/notesSlides/notesSlide1.xml": slide.format(said)})
+
+
 def epub(text: str) -> bytes:
     container = "<container><rootfiles><rootfile full-path='OPS/a.opf'/></rootfiles></container>"
     opf = (
-        "<package><manifest><item id='c1' href='c%201.xhtml'/></manifest><spine><itemref idref='c1'/></spine></package>"
+        "<package><manifest><item id='n' href='n.xhtml' properties='nav'/><item id='c1' href='c%201.xhtml'/></manifest>"
+        "<spine><itemref idref='n'/><itemref idref='c1'/></spine></package>"
     )
-    return packed({"META-INF/container.xml": container, "OPS/a.opf": opf, "OPS/c 1.xhtml": page(text)})
+    book = {"OPS/a.opf": opf, "OPS/n.xhtml": page("Contents"), "OPS/c 1.xhtml": page(text)}
+    return packed({"META-INF/container.xml": container, **book})
 
 
 def rtf(text: str) -> bytes:
@@ -93,6 +133,24 @@ def mail_as_page(text: str) -> bytes:
     return bytes(found)
 
 
+def mail_for_old_programs(text: str) -> bytes:
+    """Its plain words say no more than that there are others."""
+    found = EmailMessage()
+    found["From"], found["Date"] = "ann@example.org", "Thu, 26 Nov 2026 10:00:00 +0000"
+    found.set_content("This mail is a page.\n")
+    found.add_alternative(page(text), subtype="html")
+    return bytes(found)
+
+
+def notebook_that_prints(text: str) -> bytes:
+    output = {"output_type": "stream", "name": "stdout", "text": text.splitlines(keepends=True)}
+    cells = [
+        {"cell_type": "markdown", "source": "# An answer"},
+        {"cell_type": "code", "source": ["print(answer)"], "outputs": [output]},
+    ]
+    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
+
+
 def notebook(text: str) -> bytes:
     cells = [
         {"cell_type": "markdown", "metadata": {}, "source": text.splitlines(keepends=True)},
@@ -107,6 +165,31 @@ def subtitles(text: str, comma: str = ",") -> bytes:
     times = [f"00:00:{i:02},000 --> 00:00:{i + 1:02},000".replace(",", comma) for i in range(len(cues))]
     shown = [f"{n}\n{time}\n<i>{cue}</i>\n" for n, (time, cue) in enumerate(zip(times, cues, strict=True), 1)]
     return ("WEBVTT\n\n" * (comma == ".") + "\n".join(shown)).encode()
+
+
+def rolling_captions(text: str) -> bytes:
+    """Each cue shows the line before it again."""
+    words = text.split()
+    shown = [" ".join(words[i : i + 8]) for i in range(0, len(words), 8)]
+    cues = [f"00:{i:02}.000 --> 00:{i + 1:02}.000\n{before}\n{line}\n" for i, (before, line) in
+            enumerate(zip(["", *shown], shown, strict=False))]  # fmt: skip
+    return ("WEBVTT\n\n" + "\n".join(cues)).encode()
+
+
+def subtitles_of_other_programs(text: str, head: str, cue: str) -> bytes:
+    words = text.split()
+    return (head + "".join(cue.format(" ".join(words[i : i + 8])) for i in range(0, len(words), 8))).encode()
+
+
+def pairs(text: str) -> bytes:
+    return json.dumps({"instruction": "Write something about the library, please.", "output": text}).encode()
+
+
+def export_of_runs(text: str) -> bytes:
+    """As a chat program that keeps bold words apart."""
+    first, _, rest = text.partition(" ")
+    said = [{"type": "bold", "text": first}, f" {rest}"]
+    return json.dumps({"name": "Library", "messages": [{"id": 1, "from": "Ann", "text": said}]}).encode()
 
 
 def messages(text: str) -> bytes:
@@ -147,6 +230,16 @@ def streamed(text: str) -> bytes:
 def streamed_blocks(text: str) -> bytes:
     chunks = [{"type": "content_block_delta", "delta": {"type": "text_delta", "text": piece}} for piece in pieces(text)]
     return "".join(f"event: content_block_delta\ndata: {json.dumps(chunk)}\n\n" for chunk in chunks).encode()
+
+
+def streamed_tokens(text: str) -> bytes:
+    chunks = [{"token": {"id": 1, "text": piece}, "generated_text": None} for piece in pieces(text)]
+    return "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks).encode()
+
+
+def streamed_contents(text: str) -> bytes:
+    chunks = [{"content": piece, "stop": False} for piece in pieces(text)]
+    return "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks).encode()
 
 
 def streamed_lines(text: str) -> bytes:
@@ -204,4 +297,32 @@ def of_all_kinds(text: str) -> dict[str, bytes]:
         "letter.txt.bz2": bz2.compress(data),
         "letter.txt.xz": lzma.compress(data),
         "letter.b64": base64.encodebytes(data),
+    }
+
+
+def of_rarer_forms(text: str) -> dict[str, bytes]:
+    """Files of these kinds as fewer programs write them."""
+    data = text.encode()
+    return {
+        "wide.txt": text.encode("utf-16-le"),
+        "widest.txt": text.encode("utf-32"),
+        "wide.html": page(text).encode("utf-16"),
+        "letter.fodt": flat_odt(text),
+        "notes.odt": odt_with_notes(text),
+        "box.docx": docx_with_a_box(text),
+        "notes.pptx": presentation_with_notes(text),
+        "for-old-programs.eml": mail_for_old_programs(text),
+        "prints.ipynb": notebook_that_prints(text),
+        "rolling.vtt": rolling_captions(text),
+        "film.ass": subtitles_of_other_programs(
+            text, "[Script Info]\n\n", "Dialogue: 0,0:00:01.00,0:00:02.00,,,0,0,0,,{}\\N\n"
+        ),
+        "film.sbv": subtitles_of_other_programs(text, "", "0:00:01.000,0:00:02.000\n{}\n\n"),
+        "pairs.json": pairs(text),
+        "texts.jsonl": "".join(f"{json.dumps({'text': line})}\n" for line in lines(text) if line).encode(),
+        "export-of-runs.json": export_of_runs(text),
+        "stream-of-tokens.log": streamed_tokens(text),
+        "stream-of-contents.log": streamed_contents(text),
+        "address.b64": b"data:text/plain;base64," + base64.b64encode(data),
+        "other-alphabet.b64": base64.urlsafe_b64encode(data),
     }

@@ -1,7 +1,9 @@
-"""The service on a real socket, for tests from the outside."""
+"""The service, and folders of files, on a real socket, for tests from the outside."""
 
 from __future__ import annotations
 
+import functools
+import http.server
 import os
 import socket
 import subprocess
@@ -10,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -80,3 +83,19 @@ def in_a_process(*options: str, **environment: str) -> Iterator[str]:
             yield process.stdout.readline().split(" at ")[1].split()[0].rstrip("/")
         finally:
             process.kill()
+
+
+@contextmanager
+def serving_files(folder: Path) -> Iterator[str]:
+    """The address of a server of a folder's files."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder))) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()

@@ -6,11 +6,12 @@ import io
 import json
 import sys
 from contextlib import suppress
+from email.message import EmailMessage
 from pathlib import Path
 from xml.sax.saxutils import escape
 
 import pytest
-from document_files import docx, lines, mail, of_all_kinds, packed, page
+from document_files import docx, lines, mail, of_all_kinds, of_rarer_forms, packed, page
 from hypothesis import given
 from hypothesis import strategies as st
 from reportlab.lib.styles import ParagraphStyle
@@ -25,7 +26,7 @@ from ctwl_decoder.documents.files import read_text, texts_of
 from ctwl_decoder.documents.kinds import hides_words, kind_of
 from ctwl_decoder.documents.layout import Glyph, text_of_pages
 from ctwl_decoder.documents.opening import texts_in
-from ctwl_decoder.errors import DecoderError, ExtraMissing, InputUnreadable, NotOpened
+from ctwl_decoder.errors import DecoderError, ExtraMissing, NotOpened
 from ctwl_decoder.text.variants import variants_of
 
 MARKED = json.loads((Path(__file__).parent / "marked.json").read_text(encoding="utf-8"))
@@ -33,6 +34,7 @@ TEXTS, LETTER = MARKED["texts"], MARKED["texts"][7]
 OFFLINE = "org.ctwl.smollm2-135m.1"
 LIGHT = ["--light", "--profile", OFFLINE]
 KINDS = of_all_kinds(LETTER)
+RARER = of_rarer_forms(LETTER)
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +69,23 @@ def pdf(text: str, font: str = "Times-Roman", width: float = 45, size: float = 1
 def test_a_mark_is_found_in_a_file_of_each_kind(decoder: Decoder, name: str) -> None:
     alone = " ".join(LETTER.split()) if name.startswith("film") else LETTER  # subtitles have no paragraphs
     assert p_value(decoder, words(KINDS[name])) < 10 * p_value(decoder, alone)
+
+
+@pytest.mark.parametrize("name", RARER)
+def test_the_words_of_a_file_of_a_rarer_form_are_the_text(name: str) -> None:
+    text = " ".join(LETTER.split()) if name.startswith(("film", "rolling")) else LETTER
+    beside = {"notes.odt": "See.", "box.docx": "In a box.", "prints.ipynb": "# An answer"}.get(name, "")
+    assert text in words(RARER[name]) and len(words(RARER[name])) <= len(text) + 10 * len(beside)
+
+
+def test_a_page_of_a_pdf_that_lies_on_its_side_is_read_as_one_that_stands() -> None:
+    sheet = io.BytesIO()
+    drawn = canvas.Canvas(sheet)
+    drawn.rotate(90)
+    for row, line in enumerate(["A page that lies on its", "side has lines, too, and", "they are joined."]):
+        drawn.drawString(100, -100 - 14 * row, line)
+    drawn.save()
+    assert words(sheet.getvalue()) == "A page that lies on its side has lines, too, and they are joined."
 
 
 def test_a_file_is_opened_whatever_it_is_called(tmp_path: Path) -> None:
@@ -157,7 +176,7 @@ def test_lines_of_a_flowed_mail_are_joined() -> None:
         (b"\x89PNG\r\n\x1a\n" + bytes(50), "a picture"),
         (b"\xff\xd8\xff\xe0" + bytes(50), "a picture"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(50), "an older Office document"),
-        (b"7z\xbc\xaf\x27\x1c" + bytes(50), "a 7z archive"),
+        (b"7z\xbc\xaf\x27\x1c" + bytes(50), "a 7z or RAR archive"),
         (b"ID3\x04" + bytes(50), "a recording"),
         (packed({"[Content_Types].xml": "", "xl/workbook.xml": ""}), "an Excel table"),
         (b"-----BEGIN PGP MESSAGE-----\n\nhQEMA", "a PGP message"),
@@ -184,9 +203,14 @@ def test_a_missing_package_is_named_with_what_installs_it(
     assert f"needs {missing}; install it with: pip install 'ctwl-decoder[documents]'" in str(found.text)
 
 
-def test_an_address_is_no_file() -> None:
-    with pytest.raises(InputUnreadable, match="is an address, and nothing is fetched"):
+def test_an_address_is_no_file_and_no_text(tmp_path: Path) -> None:
+    told = "it is a link to a page, which is not opened here; open it in a browser, and save or copy its words"
+    with pytest.raises(NotOpened, match=told):
         texts_of("https://example.org/letter.html")
+    for number, link in enumerate(["https://example.org/letter.html\n", "[InternetShortcut]\r\nURL=https://a.b\r\n"]):
+        (tmp_path / str(number)).write_text(link)
+        (found,) = texts_of(str(tmp_path / str(number)))
+        assert isinstance(found.text, NotOpened) and told in str(found.text)
 
 
 @pytest.mark.parametrize(
@@ -223,6 +247,23 @@ def test_of_several_texts_each_gets_a_line(tmp_path: Path, capsys: pytest.Captur
         read_text(str(tmp_path / "b.zip"))
 
 
+def test_a_mail_is_reported_in_full_and_its_attachments_in_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = EmailMessage()
+    found["From"], found["Date"] = "ann@example.org", "Thu, 26 Nov 2026 10:00:00 +0000"
+    found.set_content(LETTER, cte="base64")
+    found.add_attachment(b"\x89PNG\r\n\x1a\n", maintype="image", subtype="png", filename="logo.png")
+    path, shown = tmp_path / "letter.eml", tmp_path / "report.html"
+    path.write_bytes(bytes(found))
+    assert main([*LIGHT, "--html", str(shown), str(path)]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert told[0].startswith("Watermark found: ") and any(line.startswith("p-value") for line in told)
+    assert told[-1].startswith(f"{path}/logo.png: not read: it is a picture") and shown.exists()
+    assert main([*LIGHT, "--json", str(path)]) == 0
+    assert [each["name"] for each in json.loads(capsys.readouterr().out)] == [str(path), f"{path}/logo.png"]
+
+
 def test_the_exit_status_tells_what_was_not_read_from_what_was_not_found(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -245,9 +286,9 @@ def test_no_letter_is_lost_wherever_it_stands(pages: list[list[Glyph]]) -> None:
     assert sorted(letter for letter in text_of_pages(pages) if letter in "ab.\u4e00") == sorted(letters)
 
 
-@given(st.sampled_from(sorted(KINDS)), st.integers(0, 10_000), st.binary(max_size=4), st.booleans())
+@given(st.sampled_from(sorted(KINDS | RARER)), st.integers(0, 10_000), st.binary(max_size=4), st.booleans())
 def test_a_damaged_file_is_read_or_refused(name: str, place: int, put: bytes, cut: bool) -> None:
-    data = KINDS[name]
+    data = (KINDS | RARER)[name]
     place %= len(data)
     damaged = data[:place] + put + (b"" if cut else data[place + len(put) :])
     with suppress(DecoderError, ValueError, RecursionError):  # the process that opens files makes refusals of these

@@ -169,7 +169,7 @@ def test_a_bound_holds_over_all_that_a_file_holds() -> None:
     """Many small bombs are one."""
     data = packed({f"{number}.txt": "hello " * 100 for number in range(3)})
     assert len(list(texts_in(data, "letter", Budget(unpacked=1800)))) == 3
-    with pytest.raises(DocumentRefused, match="are packed in it"):
+    with pytest.raises(DocumentRefused, match="too much is packed in it"):
         list(texts_in(data, "letter", Budget(unpacked=1799)))
 
 

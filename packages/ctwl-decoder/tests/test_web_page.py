@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import base64
-import functools
-import http.server
 import io
 import json
 import re
-import shutil
 import textwrap
-import threading
 import zipfile
 from collections.abc import Callable, Iterator
 from email.message import EmailMessage
@@ -18,21 +14,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from running_service import serving_files
 from test_signposts import RECORDED, TRUSTED, URL
 
 from ctwl_decoder import Decoder
 from ctwl_decoder.apps.command import main
-from ctwl_decoder.apps.page.build import build_page, policy_of, read_words, web_folder
+from ctwl_decoder.apps.page.build import build_page, policy_of, read_words
 from ctwl_decoder.apps.page.bundle import bundle
 from ctwl_decoder.errors import InputUnreadable
+from ctwl_decoder.words import web_folder
 from ctwl_protocol import get_profile
 from ctwl_protocol.registry import bundled
 
-CHROMIUM = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None)
-QUIET = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 PROFILE = "org.ctwl.smollm2-135m.1"
 READ = "Look for a watermark"
 EXAMPLES = {name: (web_folder() / "page" / "examples" / f"{name}.txt").read_text("utf-8") for name in
@@ -110,6 +103,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
+    from chromium import CHROMIUM, QUIET
+
     if CHROMIUM is None:
         pytest.skip("no Chromium on this machine")
     with sync_api.sync_playwright() as playwright:
@@ -120,17 +115,8 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def server(folder: Path) -> Iterator[str]:
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            pass
-
-    served = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
-    thread = threading.Thread(target=served.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{served.server_port}/index.html"
-    served.shutdown()
-    thread.join()
-    served.server_close()
+    with serving_files(folder) as address:
+        yield f"{address}/index.html"
 
 
 @pytest.fixture

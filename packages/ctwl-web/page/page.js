@@ -70,7 +70,6 @@ async function read() {
   if (busy || button.disabled) return;
   result.hidden = true;
   if (text.value.trim() === "") return tell(say("empty"), true);
-  if (/^\s*https?:\/\/\S+\s*$/.test(text.value)) return tell(say("address"), true);
   if (!(await unpack()) || busy) return;
   given = text.value;
   start("reading");
@@ -136,10 +135,10 @@ function coloured(spans) {
 }
 
 /** The words in bytes: `{text, kind, left}`; null, and the reason told, where there are none. */
-async function wordsIn(bytes, name) {
+async function wordsIn(bytes) {
   try {
     const found = await openDocument(bytes);
-    if (found.text.trim() === "") tell(say("no-words", { name }), true);
+    if (found.text.trim() === "") refuse("document-refused", "words");
     else if (charactersOf(found.text) > data.characters) refuse("input-too-large");
     else return found;
   } catch (error) {
@@ -159,7 +158,7 @@ async function take([chosen, ...others]) {
   tell(say("opening", { name }));
   const bytes = await chosen.arrayBuffer().catch(() => null);
   if (!bytes) return refuse("input-unreadable");
-  const found = await wordsIn(new Uint8Array(bytes), name);
+  const found = await wordsIn(new Uint8Array(bytes));
   if (!found) return undefined;
   text.value = found.text;
   const how = others.length > 0 ? "loaded-first" : found.left.length > 0 ? "loaded-without" : "loaded";
@@ -167,7 +166,7 @@ async function take([chosen, ...others]) {
 }
 
 /** What people paste for its words, though the words are packed in it. */
-const PACKED = ["mail", "base64", "quoted", "chat", "subtitles"];
+const PACKED = ["mail", "base64", "quoted", "chat", "subtitles", "link"];
 
 /** Puts the words of what was pasted into the box; false where it cannot be opened. */
 async function unpack() {
@@ -175,7 +174,7 @@ async function unpack() {
   const bytes = new TextEncoder().encode(text.value);
   const kind = kindOf(bytes);
   if (!PACKED.includes(kind)) return true;
-  const found = await wordsIn(bytes, say(`kind-${kind}`));
+  const found = await wordsIn(bytes);
   if (!found) return false;
   if (text.value === found.text) return true;
   text.value = found.text;
@@ -206,10 +205,13 @@ text.addEventListener("input", () => tell(""));
 file.addEventListener("change", () => file.files.length > 0 && take([...file.files]));
 for (const kind of ["dragover", "dragleave", "drop"]) {
   document.addEventListener(kind, (event) => {
-    if (kind !== "dragleave" && !event.dataTransfer.types.includes("Files")) return;
+    const { types, files } = event.dataTransfer;
+    const isLink = types.includes("text/uri-list") && event.target !== text;
+    if (kind !== "dragleave" && !types.includes("Files") && !isLink) return;
     event.preventDefault();
     form.classList.toggle("drop", kind === "dragover");
-    if (kind === "drop" && event.dataTransfer.files.length > 0) take([...event.dataTransfer.files]);
+    if (kind === "drop" && files.length > 0) take([...files]);
+    else if (kind === "drop" && isLink) refuse("not-opened", "link"); // else the browser would leave the page for it
   });
 }
 for (const [name, example] of Object.entries(data.examples)) {

@@ -42,13 +42,13 @@ test("what of a mail is not read is named", async () => {
 
 test("breaks of an office document are breaks of the text", async () => {
   const more = "<w:p/><w:p><w:r><w:t>a</w:t><w:br/><w:t>b</w:t><w:tab/><w:t>c</w:t></w:r></w:p>";
-  assert.equal(await wordsOf(docx("one\n\ntwo", more)), "one \ntwo \n\na\nb\tc");
+  assert.equal(await wordsOf(docx("one\n\ntwo", more)), "one\n\ntwo\n\na\nb\tc");
 });
 
 test("kinds that are not opened are named", async () => {
   const sheet = zip({ "[Content_Types].xml": "", "xl/workbook.xml": "" });
   const kinds = {
-    pdf: "%PDF-1.7\n", rtf: "{\\rtf1 words}", sheet, archive: zip({ "a.txt": "words" }), packed: Uint8Array.of(0x1f, 0x8b, 8, 0),
+    pdf: "%PDF-1.7\n", rtf: "{\\rtf1 words}", sheet, zip: zip({ "a.txt": "words" }), link: "https://example.org/a\n", packed: Uint8Array.of(0x1f, 0x8b, 8, 0),
     picture: Uint8Array.of(0xff, 0xd8, 0xff, 0xe0), "old-office": Uint8Array.of(0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1),
     recording: "ID3\x04",
   };

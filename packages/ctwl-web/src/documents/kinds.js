@@ -10,11 +10,19 @@ const MAGIC = [
   ["\x1f\x8b", 0, "packed"],
   ["BZh", 0, "packed"],
   ["\xfd7zXZ\0", 0, "packed"],
-  ["\x28\xb5\x2f\xfd", 0, "packed"],
-  ["\x04\x22\x4d\x18", 0, "packed"],
-  ["ustar", 257, "archive"],
-  ["7z\xbc\xaf\x27\x1c", 0, "archive"],
-  ["Rar!\x1a\x07", 0, "archive"],
+  ["\x28\xb5\x2f\xfd", 0, "other-packed"],
+  ["\x04\x22\x4d\x18", 0, "other-packed"],
+  ["ustar", 257, "tar"],
+  ["7z\xbc\xaf\x27\x1c", 0, "other-archive"],
+  ["Rar!\x1a\x07", 0, "other-archive"],
+  ["PAR1", 0, "table"],
+  ["SQLite format 3\0", 0, "database"],
+  ["\x7fELF", 0, "program"],
+  ["MZ\x90\0", 0, "program"],
+  ["bplist00", 0, "web-archive"],
+  ["-----BEGIN PGP MESSAGE-----", 0, "secret"],
+  ["-----BEGIN CERTIFICATE-----", 0, "certificate"],
+  ["[InternetShortcut]", 0, "link"],
   ["\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", 0, "old-office"],
   ["\x89PNG\r\n\x1a\n", 0, "picture"],
   ["\xff\xd8\xff", 0, "picture"],
@@ -35,16 +43,19 @@ const MAGIC = [
   ["\xff\xfe", 0, "utf-16le"],
   ["\xfe\xff", 0, "utf-16be"],
 ];
+const FLAT_ODF = /^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--(?:(?!-->)[^]){0,2000}-->\s*)*<office:document\b/;
 const HTML = /^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--(?:(?!-->)[^]){0,2000}-->\s*)*<(?:!doctype\s+html|html|head|body)\b/i;
 const MAIL = /^(?:From [^\n]*\n)?(?:[A-Za-z][A-Za-z0-9-]{0,60}:[^\n]*\n(?:[ \t][^\n]*\n)*){2,400}\r?\n/;
 const MAIL_NAMES = /^(?:mime-version|message-id|received|return-path|content-transfer-encoding|date):/im;
-const LONG_RUN = /^[A-Za-z0-9+/]{50}/;
-const [SOFT_BREAK, ESCAPE] = [/[^\n]=\r?\n/g, /=(?:[89A-F][0-9A-F]|3D|20)/];
-const STREAM = /^(?:[^\n]{0,80}\n){0,20}?data: ?\{[^\n]*\n(?:\r?\n|[^\n]{0,80}\n){0,4}?data: ?\{/;
+/** Begins base64 that is an address of its own. */
+export const DATA = /^data:[^,\s]{0,100};base64,/;
+const LONG_RUN = /^\s*[A-Za-z0-9+/_-]{50}/;
+const SOFT_BREAK = /^[^\n]{50,75}=\r?$/gm;
+const STREAM = /^(?:[^\n]{0,80}\n){0,20}?[^\n{]{0,80}\bdata: ?\{[^\n]*\n(?:[^\n]{0,80}\n){0,4}?[^\n{]{0,80}\bdata: ?\{/;
 const JSON_START = /^(?:\xef\xbb\xbf)?\s*(?:\[\s*)?\{\s*"[^"\n]{0,200}"\s*:/;
-const SUBTITLES = /^(?:\xef\xbb\xbf)?(?:WEBVTT\b|\s*\d+\s*\n\s*\d+:\d\d:\d\d[,.]\d+ *-->)/;
+const SUBTITLES = /^(?:\xef\xbb\xbf)?(?:WEBVTT\b|\[Script Info\]|\s*\d+\s*\n\s*\d+:\d\d:\d\d[,.]\d+ *-->|\d+:\d\d:\d\d\.\d+,\d+:\d\d:\d\d\.\d+\s*\n)/;
+const LINK = /^\s*https?:\/\/\S+\s*$/;
 const OFFICE = { word: "docx", ppt: "pptx", xl: "sheet" };
-
 
 /** The kind of a file; null for plain text, and for what nobody knows. */
 export function kindOf(bytes) {
@@ -53,26 +64,41 @@ export function kindOf(bytes) {
   if (found) return found;
   const beginning = toBinary(bytes.subarray(0, BEGINNING));
   if (beginning.slice(0, 1024).includes("%PDF-")) return "pdf";
+  const wide = wideCharset(bytes);
+  if (wide) return wide;
   if (HTML.test(beginning)) return "html";
+  if (LINK.test(beginning)) return "link";
+  if (FLAT_ODF.test(beginning)) return "flat-odf";
   if (MAIL_NAMES.test(MAIL.exec(beginning)?.[0] ?? "")) return "mail";
   if (SUBTITLES.test(beginning)) return "subtitles";
   if (STREAM.test(beginning) || JSON_START.test(beginning)) return "chat";
-  const mixed = [/[A-Z]/, /[a-z]/, /[0-9]/].every((some) => some.test(beginning)); // a gene is no base64
-  if (mixed && LONG_RUN.test(beginning) && isBase64(bytes)) return "base64";
-  return beginning.match(SOFT_BREAK)?.length > 2 && ESCAPE.test(beginning) ? "quoted" : null;
+  const run = LONG_RUN.exec(beginning.replace(DATA, ""))?.[0] ?? "";
+  const mixed = [/[A-Z]/, /[a-z]/, /[0-9]/].every((some) => some.test(run)); // a gene is no base64
+  if (mixed && isBase64(bytes)) return "base64";
+  return beginning.match(SOFT_BREAK)?.length > 2 ? "quoted" : null;
 }
 
 /** Whether nothing but base64 is in bytes: no pattern for all of it, since such need as much stack. */
 function isBase64(bytes) {
-  const text = toBinary(bytes).trimEnd();
-  return !/[^A-Za-z0-9+/\s=]/.test(text) && text.replace(/={1,2}$/, "").indexOf("=") < 0;
+  const text = toBinary(bytes).replace(DATA, "").trimEnd();
+  return !/[^A-Za-z0-9+/_\s=-]/.test(text) && text.replace(/={1,2}$/, "").indexOf("=") < 0;
+}
+
+/** The charset of a text whose characters have two bytes and no mark, by where bytes are 0; null for any other. */
+function wideCharset(bytes) {
+  const half = Math.min(bytes.length, BEGINNING) >> 1;
+  const zeros = [0, 0];
+  for (let i = 0; i < 2 * half; i++) if (bytes[i] === 0) zeros[i % 2]++;
+  const [first, second] = zeros;
+  if (Math.max(first, second) <= half / 2 || Math.min(first, second) > half / 20) return null;
+  return second > first ? "utf-16le" : "utf-16be";
 }
 
 /** The kind of what a zip file has, by its directory. */
 export function kindOfZip(directory) {
   if (directory.has("META-INF/container.xml")) return "epub";
   if (directory.has("content.xml") && directory.has("mimetype")) return "odf";
-  if (!directory.has("[Content_Types].xml")) return "archive";
+  if (!directory.has("[Content_Types].xml")) return "zip";
   const folders = new Set(Array.from(directory.keys(), (name) => name.slice(0, name.indexOf("/"))));
-  return OFFICE[Object.keys(OFFICE).find((folder) => folders.has(folder))] ?? "archive";
+  return OFFICE[Object.keys(OFFICE).find((folder) => folders.has(folder))] ?? "zip";
 }

@@ -1,4 +1,4 @@
-/** Mail: the words of its parts, in the order in which they stand; of alternatives the plain one. */
+/** Mail: the words of its parts, in the order in which they stand; of alternatives the first that is not cut short. */
 import { DEPTH } from "./budget.js";
 import { fromBinary, toBinary } from "./binary.js";
 import { decoded, wordsOf } from "./html.js";
@@ -14,12 +14,13 @@ const FIRST = /^From [^\n]*\n(?=[A-Za-z-]+:)/gm;
  */
 export function wordsOfMail(bytes, budget) {
   const raw = toBinary(bytes);
-  const found = { words: [], left: [] };
   const starts = Array.from(raw.matchAll(FIRST), ({ 0: line, index }) => [index, index + line.length]);
   const mails = starts.length ? starts.map(([, from], i) => raw.slice(from, starts[i + 1]?.[0])) : [raw];
-  for (const mail of mails) addPart(mail, budget, found, 0);
-  return { text: found.words.filter((words) => words !== "").join("\n\n"), left: found.left };
+  const found = all(mails.map((mail) => read(mail, budget, 0)));
+  return { text: found.words.join("\n\n"), left: found.left };
 }
+
+const all = (parts) => ({ words: parts.flatMap(({ words }) => words), left: parts.flatMap(({ left }) => left) });
 
 /** Headers by their small names, and the body. */
 function split(part) {
@@ -42,7 +43,8 @@ function valueOf(header = "") {
   return { value: /^[^;\s]*/.exec(header)[0].toLowerCase(), parameters };
 }
 
-function addPart(part, budget, found, depth) {
+/** The words of a part of a mail and of the parts in it, and the names of what is attached. */
+function read(part, budget, depth) {
   budget.count();
   sound(depth <= DEPTH, "nested", `more than ${DEPTH} mails or parts are inside each other`);
   const { headers, body } = split(part);
@@ -51,22 +53,28 @@ function addPart(part, budget, found, depth) {
   const name = placed.parameters.filename ?? parameters.name;
   const attached = placed.value === "attachment" || name !== undefined;
   if (type.startsWith("multipart/") && parameters.boundary) {
-    for (const inner of chosen(partsOf(body, parameters.boundary, budget), type)) addPart(inner, budget, found, depth + 1);
-  } else if (type === "message/rfc822") {
-    addPart(body, budget, found, depth + 1);
-  } else if (!attached && (type === "text/plain" || type === "text/html" || type === "")) {
+    const inner = partsOf(body, parameters.boundary, budget).map((each) => read(each, budget, depth + 1));
+    return type === "multipart/alternative" ? chosen(inner) : all(inner);
+  }
+  if (type === "message/rfc822") return read(body, budget, depth + 1);
+  if (!attached && (type === "text/plain" || type === "text/html" || type === "")) {
     budget.read(body.length);
     const charset = parameters.charset ?? (type === "text/html" ? null : "utf-8");
     const text = decoded(bytesOf(body, headers.get("content-transfer-encoding")), charset);
-    found.words.push((type === "text/html" ? wordsOf(text) : unflowed(text, parameters)).trim());
-  } else if (attached || !/^(image|audio|video)\//.test(type)) found.left.push(name ?? type);
+    const words = (type === "text/html" ? wordsOf(text) : unflowed(text, parameters)).trim();
+    return { words: words === "" ? [] : [words], left: [] };
+  }
+  return { words: [], left: attached || !/^(image|audio|video)\//.test(type) ? [name ?? type] : [] };
 }
 
-/** Of alternatives one: the plain one, or the last. */
-function chosen(parts, type) {
-  if (type !== "multipart/alternative" || parts.length === 0) return parts;
-  const plain = parts.find((part) => valueOf(split(part).headers.get("content-type") ?? "text/plain").value === "text/plain");
-  return [plain ?? parts.at(-1)];
+/**
+ * The first alternative, mostly the plain one, that has at least half of the words of each other: some programs write no
+ * more there than that the mail is a page.
+ */
+function chosen(alternatives) {
+  const lengths = alternatives.map(({ words }) => words.join("").length);
+  const most = lengths.reduce((a, b) => Math.max(a, b), 0);
+  return alternatives.find((_, i) => 2 * lengths[i] >= most) ?? all([]);
 }
 
 /** The parts between lines of a boundary. */
@@ -127,7 +135,7 @@ function softEnds(text, at) {
 /** The bytes of base64; refused where it is broken. */
 export function fromBase64(text) {
   try {
-    return fromBinary(atob(text.replace(/[^A-Za-z0-9+/]+/g, "")));
+    return fromBinary(atob(text.replaceAll("-", "+").replaceAll("_", "/").replace(/[^A-Za-z0-9+/]+/g, "")));
   } catch {
     return sound(false, "broken", "the base64 is broken; take it whole");
   }

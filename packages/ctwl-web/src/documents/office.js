@@ -22,7 +22,7 @@ export const DIALECTS = {
     unread: new Set(["Fallback", "moveFrom", "del", "tabs", "pPr"]),
   },
   pptx: {
-    parts: /^ppt\/slides\/slide\d+\.xml$/,
+    parts: /^ppt\/(?:slides\/slide|notesSlides\/notesSlide)\d+\.xml$/,
     paragraphs: new Set(["p"]),
     words: new Set(["t"]),
     breaks: OFFICE_BREAKS,
@@ -33,20 +33,17 @@ export const DIALECTS = {
     paragraphs: new Set(["p", "h"]),
     words: new Set(["p", "h"]),
     breaks: { tab: "\t", "line-break": "\n", s: " " },
-    unread: new Set(["tracked-changes", "annotation", "note-citation", "forms"]),
+    unread: new Set(["tracked-changes", "annotation", "note-citation", "forms", "master-styles"]),
   },
 };
 
-/** The words of a document, a paragraph a line. */
+/** The words of a document in a zip. */
 export async function wordsOfOffice(bytes, directory, budget, dialect) {
-  const paragraphs = [];
+  const parts = [];
   for (const name of [...directory.keys()].filter((each) => dialect.parts.test(each)).sort(inOrder)) {
-    addParagraphs(decodedXml(await member(bytes, directory, name, budget)), dialect, paragraphs);
+    parts.push(wordsOfPart(await member(bytes, directory, name, budget), dialect));
   }
-  const texts = paragraphs.map((pieces) => pieces.join(""));
-  // Where the writer set empty paragraphs, these are the blank lines; else each paragraph has one after it.
-  const spaced = texts.slice(1, -1).some((text) => text.trim() === "");
-  return texts.join(spaced ? "\n" : "\n\n").trim();
+  return parts.filter((words) => words !== "").join("\n\n");
 }
 
 /** The body first, notes after it, slides by their numbers. */
@@ -65,34 +62,49 @@ function decodedXml(bytes) {
   }
 }
 
-function addParagraphs(xml, { paragraphs, words, breaks, unread }, found) {
+/** The words of one part; those of notes and boxes, which are paragraphs inside others, come last. */
+export function wordsOfPart(bytes, { paragraphs, words, breaks, unread }) {
+  const [outer, inner, open] = [[], [], []];
   let [inWords, left] = [0, 0];
-  parse(xml, {
+  parse(decodedXml(bytes), {
     start(name, attributes) {
       if (unread.has(name)) left++;
-      if (paragraphs.has(name)) found.push([]);
-      else if (Object.hasOwn(breaks, name) && found.length > 0 && left === 0) {
-        const times = /^\d{1,9}$/.test(attributes.c ?? "") ? Number(attributes.c) : 1;
-        found.at(-1).push(breaks[name].repeat(Math.min(times, MOST_SPACES)));
-      }
       if (words.has(name)) inWords++;
+      if (paragraphs.has(name)) {
+        open.push([]);
+        if (left === 0) (open.length > 1 ? inner : outer).push(open.at(-1));
+      } else if (Object.hasOwn(breaks, name) && open.length > 0 && left === 0) {
+        const times = /^\d{1,9}$/.test(attributes.c ?? "") ? Number(attributes.c) : 1;
+        open.at(-1).push(breaks[name].repeat(Math.min(times, MOST_SPACES)));
+      }
     },
     end(name) {
       if (unread.has(name)) left--;
       if (words.has(name)) inWords--;
+      if (paragraphs.has(name)) open.pop();
     },
     text(data) {
-      if (inWords > 0 && left === 0 && found.length > 0) found.at(-1).push(data);
+      if (inWords > 0 && left === 0 && open.length > 0) open.at(-1).push(data);
     },
   });
+  return [outer, inner].map(joined).filter((words) => words !== "").join("\n\n");
 }
 
-/** The words of a book's chapters, in the order in which they are read. */
+/** Paragraphs as a text. Where the writer set empty ones between most, these are the blank lines; else each has one after it. */
+function joined(paragraphs) {
+  const texts = paragraphs.map((pieces) => pieces.join("").trimEnd());
+  const full = texts.filter((text) => text !== "");
+  const spaced = 2 * (texts.length - full.length) > full.length - 1;
+  return (spaced ? texts.join("\n") : full.join("\n\n")).trim();
+}
+
+/** The words of a book's chapters, in the order in which they are read; not its table of contents. */
 export async function wordsOfBook(bytes, directory, budget) {
   const part = async (name) => decodedXml(await member(bytes, directory, name, budget));
   const [listing = ""] = values(await part("META-INF/container.xml"), "rootfile", ["full-path"]).map(([path]) => path);
   const contents = await part(listing);
-  const places = new Map(values(contents, "item", ["id", "href"]));
+  const items = values(contents, "item", ["id", "href", "properties"]);
+  const places = new Map(items.filter(([, , kinds]) => !kinds.split(/\s+/).includes("nav")));
   const spine = new Set(values(contents, "itemref", ["idref"]).map(([name]) => places.get(name)));
   const chapters = [];
   let length = 0;

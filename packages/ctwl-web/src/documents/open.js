@@ -4,15 +4,18 @@ import { toBinary } from "./binary.js";
 import { Budget, DEPTH, FILE, WORDS } from "./budget.js";
 import { wordsOfChat } from "./chats.js";
 import { decoded, wordsOf } from "./html.js";
-import { kindOf, kindOfZip } from "./kinds.js";
+import { DATA, kindOf, kindOfZip } from "./kinds.js";
 import { fromBase64, fromQuoted, wordsOfMail } from "./mail.js";
-import { DIALECTS, wordsOfBook, wordsOfOffice } from "./office.js";
+import { DIALECTS, wordsOfBook, wordsOfOffice, wordsOfPart } from "./office.js";
 import { NotOpened, sound } from "./refused.js";
 import { wordsOfSubtitles } from "./subtitles.js";
 import { directoryOf } from "./zip.js";
 
 /** Kinds that are known and not opened. */
-export const NOT_OPENED = ["pdf", "rtf", "packed", "archive", "old-office", "sheet", "picture", "recording"];
+export const NOT_OPENED = [
+  "pdf", "rtf", "zip", "tar", "packed", "other-archive", "other-packed", "old-office", "sheet", "table", "database", "picture", "recording",
+  "program", "web-archive", "secret", "certificate", "link",
+];
 
 /**
  * The words in a file: `{text, kind, left}`, where `kind` is null for plain text and `left` names what was not read.
@@ -35,13 +38,15 @@ async function opened(bytes, budget, depth) {
   if (kind === "epub") return { kind, text: await wordsOfBook(bytes, directory, budget) };
   if (directory) return { kind, text: await wordsOfOffice(bytes, directory, budget, DIALECTS[kind]) };
   if (kind !== "mail") budget.read(bytes.length);
+  if (kind?.startsWith("utf-16")) return opened(new TextEncoder().encode(plain(bytes, kind)), budget, depth + 1);
+  if (kind === "flat-odf") return { kind, text: wordsOfPart(bytes, DIALECTS.odf) };
   if (kind === "html") return { kind, text: wordsOf(decoded(bytes)) };
   if (kind === "mail") return { kind, ...wordsOfMail(bytes, budget) };
-  if (kind === "base64") return { ...(await opened(fromBase64(plain(bytes)), budget, depth + 1)), kind };
+  if (kind === "base64") return { ...(await opened(fromBase64(plain(bytes).replace(DATA, "")), budget, depth + 1)), kind };
   if (kind === "chat") return { kind, text: wordsOfChat(plain(bytes)) ?? plain(bytes) };
   if (kind === "subtitles") return { kind, text: wordsOfSubtitles(plain(bytes)) };
   if (kind === "quoted") return { kind, text: plain(fromQuoted(toBinary(bytes))) };
-  return { kind, text: plain(bytes, kind ?? "utf-8") };
+  return { kind, text: plain(bytes) };
 }
 
 /** The text in bytes of a charset. */

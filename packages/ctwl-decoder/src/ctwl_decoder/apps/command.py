@@ -178,19 +178,20 @@ def _add_reading_model(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on stderr where that is a terminal."""
+def _progress(name: str = "") -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on stderr where that is a terminal; of several texts with the name of this one."""
     if not sys.stderr.isatty():
         yield lambda done, total: None
         return
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading by ranks", total=None)
-        yield lambda done, total: bar.update(
-            task, completed=done, total=total, description="the ranks show too little: reading by a language model"
-        )
+        which = f"{escape(name)}: " if name else ""
+        task = bar.add_task(f"{which}reading by ranks", total=None)
+        slower = f"{which}the ranks show too little: reading by a language model"
+        yield lambda done, total: bar.update(task, completed=done, total=total, description=slower)
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -226,13 +227,13 @@ def _decoder(arguments: argparse.Namespace) -> tuple[Decoder, dict[str, Any]]:
     return decoder, {"alpha": arguments.alpha, "beacons": searched}
 
 
-def _reader(arguments: argparse.Namespace) -> Callable[[str], Analysis]:
-    """What reads a text as the options say."""
+def _reader(arguments: argparse.Namespace) -> Callable[[str, str], Analysis]:
+    """What reads a text as the options say; it shows the progress of each by its name."""
     decoder, options = _decoder(arguments)
 
-    def read(text: str) -> Analysis:
+    def read(text: str, name: str) -> Analysis:
         try:
-            with _progress() as progress:
+            with _progress(name) as progress:
                 return decoder.analyse(text, score=arguments.score, progress=progress, **options)
         except (ProxyNotFound, ExtraMissing) as error:
             if arguments.score != "auto":
@@ -289,14 +290,13 @@ def _run(argv: list[str]) -> int:
         return _together(list(several.texts_in(names)), arguments)
     if len(names) > 1 or names != arguments.files:
         return _each(several.texts_in(names), arguments)
-    found = texts_of(names[0])
-    return _one(found[0], arguments) if len(found) == 1 else _each(found, arguments)
+    return _one(texts_of(names[0]), shown(names[0]), arguments)
 
 
 def _each(found: Iterable[Found], arguments: argparse.Namespace) -> int:
     """Read each text, and print a line for each and the whole."""
     read = _reader(arguments)
-    verdicts = several.read_all(found, lambda text: read(text).report, lines=not arguments.json)
+    verdicts = several.read_all(found, lambda text, name: read(text, name).report, lines=not arguments.json)
     with closed_output_is_fine():
         print(several.as_json(verdicts) if arguments.json else several.in_all(verdicts, arguments.alpha))
     return several.status(verdicts)
@@ -315,11 +315,27 @@ def _together(found: Sequence[Found], arguments: argparse.Namespace) -> int:
     return 0 if report.detected else 1
 
 
-def _one(found: Found, arguments: argparse.Namespace) -> int:
-    """Read one text, and print all that there is to say of it."""
-    if isinstance(found.text, DecoderError):
-        raise found.text
-    analysis = _reader(arguments)(found.text)
+def _one(found: list[Found], name: str, arguments: argparse.Namespace) -> int:
+    """Read one file, and print all that there is to say of its text; a line on each of the others that are in it."""
+    main = several.main_text(found, name)
+    others = [each for each in found if each is not main]
+    if arguments.html and main is None:
+        raise OptionOutOfRange(f"--html shows one text, and {name} has several; unpack it, and name one of them")
+    if main is None or (others and arguments.json):
+        return _each(found, arguments)
+    if isinstance(main.text, DecoderError):
+        raise main.text
+    read = _reader(arguments)
+    analysis = read(main.text, "")
+    _show(analysis, arguments)
+    if not analysis.text:
+        note(f"ctwl-decode: {main.name}{' is empty' if main.name == shown('-') else ': the file is empty'}")
+    verdicts = several.read_all(others, lambda text, name: read(text, name).report, lines=True)
+    return several.status([several.Verdict(main.name, analysis.report), *verdicts])
+
+
+def _show(analysis: Analysis, arguments: argparse.Namespace) -> None:
+    """Print all that there is to say of a text, and write the page that is asked for."""
     try:
         if arguments.html:
             from ..report.html import html_report
@@ -332,6 +348,3 @@ def _one(found: Found, arguments: argparse.Namespace) -> int:
             _print(analysis, arguments)
     if analysis.report.outcome == "none" and arguments.profile == STANDARD:
         note(_OTHER_PROFILE)
-    if not analysis.text:
-        note(f"ctwl-decode: {found.name}{' is empty' if found.name == shown('-') else ': the file is empty'}")
-    return 0 if analysis.report.detected else 1

@@ -45,8 +45,19 @@ def texts_in(names: Iterable[str]) -> Iterator[Found]:
             yield Found(name, error)
 
 
-def read_all(found: Iterable[Found], read: Callable[[str], Report], *, lines: bool) -> list[Verdict]:
-    """The verdict on each text, printed as soon as it is there where ``lines`` are asked for.
+def main_text(found: Sequence[Found], name: str) -> Found | None:
+    """Of what is in a file the text that it is there for: its own words, as a mail has them, or its only text.
+
+    None where there are several, as in an archive.
+    """
+    own = [each for each in found if each.name == name] or [each for each in found if isinstance(each.text, str)]
+    return own[0] if len(own) == 1 else found[0] if len(found) == 1 else None
+
+
+def read_all(found: Iterable[Found], read: Callable[[str, str], Report], *, lines: bool) -> list[Verdict]:
+    """The verdict on each text, which ``read`` gives by the text and its name.
+
+    It is printed as soon as it is there where ``lines`` are asked for.
 
     Raises:
         CTWLError: a text cannot be read for a reason that is no fault of the text, see :meth:`.Decoder.decode`.
@@ -54,7 +65,7 @@ def read_all(found: Iterable[Found], read: Callable[[str], Report], *, lines: bo
     verdicts = []
     for each in found:
         try:
-            result = each.text if isinstance(each.text, DecoderError) else read(each.text)
+            result = each.text if isinstance(each.text, DecoderError) else read(each.text, each.name)
         except (NotText, InputTooLarge) as error:
             result = error
         verdicts.append(Verdict(each.name, result))

@@ -17,8 +17,10 @@ from io import BytesIO
 from typing import Any, NamedTuple
 from zipfile import BadZipFile, ZipFile
 
-from ..errors import DocumentRefused
+from ..errors import DocumentRefused, NotText
+from ..words import said
 from .budget import Budget, OverBudget
+from .kinds import base64_in, wide_charset
 
 
 class Member(NamedTuple):
@@ -37,7 +39,7 @@ def open_zip(data: bytes) -> ZipFile:
     try:
         return ZipFile(BytesIO(data))
     except (BadZipFile, ValueError, OSError, NotImplementedError) as error:
-        raise DocumentRefused(f"the zip file is broken ({error}); pack or save it anew") from error
+        raise DocumentRefused(said("reason-broken")) from error
 
 
 def member(packed: ZipFile, name: str, budget: Budget) -> bytes:
@@ -50,14 +52,14 @@ def member(packed: ZipFile, name: str, budget: Budget) -> bytes:
     try:
         info = packed.getinfo(name)
         if info.flag_bits & 1:
-            raise DocumentRefused("it is locked by a password; unpack it first")
+            raise DocumentRefused(said("reason-locked"))
         budget.check(info.file_size)
         with packed.open(info) as stream:
             return budget.unpack(stream, info.compress_size)
     except KeyError as error:
-        raise DocumentRefused(f"it has no part {name!r:.80}, so it is broken; save it anew") from error
+        raise DocumentRefused(said("reason-broken")) from error
     except _BROKEN as error:
-        raise DocumentRefused(f"a part of it is broken ({error}); pack or save it anew") from error
+        raise DocumentRefused(said("reason-broken")) from error
 
 
 _BROKEN = (BadZipFile, tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError, ValueError, NotImplementedError)
@@ -99,7 +101,7 @@ def tar_members(data: bytes, budget: Budget) -> Iterator[Member]:
                     budget.check(info.size)
                     yield Member(info.name, budget.unpack(stream, info.size))
     except _BROKEN as error:
-        raise DocumentRefused(f"the tar file is broken ({error}); pack it anew") from error
+        raise DocumentRefused(said("reason-broken")) from error
 
 
 def _is_hidden(name: str) -> bool:
@@ -122,16 +124,32 @@ def packed_member(data: bytes, budget: Budget) -> Iterator[Member]:
         with opener(BytesIO(data)) as stream:
             yield Member("", budget.unpack(stream, len(data)))
     except _BROKEN as error:
-        raise DocumentRefused(f"what is packed is broken ({error}); pack it anew") from error
+        raise DocumentRefused(said("reason-broken")) from error
 
 
 def base64_member(data: bytes, _: Budget) -> Iterator[Member]:
-    """What base64 is of.
+    """What base64 is of, in either of its alphabets.
 
     Raises:
         DocumentRefused: it is broken.
     """
     try:
-        yield Member("", base64.b64decode(data))
+        letters = b"".join((base64_in(data) or b"").translate(_ALPHABET).split())
+        yield Member("", base64.b64decode(letters + b"=" * (-len(letters) % 4)))
     except binascii.Error as error:
-        raise DocumentRefused(f"the base64 is broken ({error}); take it whole") from error
+        raise DocumentRefused(said("reason-broken")) from error
+
+
+_ALPHABET = bytes.maketrans(b"-_", b"+/")
+
+
+def wide_member(data: bytes, _: Budget) -> Iterator[Member]:
+    """A text whose characters have two or four bytes, as UTF-8.
+
+    Raises:
+        NotText: it is broken.
+    """
+    try:
+        yield Member("", data.decode(wide_charset(data) or "utf-16").encode())
+    except UnicodeError as error:
+        raise NotText(said("refused-not-text")) from error

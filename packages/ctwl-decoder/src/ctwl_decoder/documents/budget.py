@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from ..errors import DocumentRefused
+from ..words import said
 from . import limits
 
 _CHUNK = 1 << 16
@@ -36,7 +37,7 @@ class Budget:
             OverBudget: they may not.
         """
         if size > self.unpacked:
-            raise OverBudget(f"more than {limits.UNPACKED >> 20} MiB are packed in it; unpack it, name a part")
+            raise OverBudget(said("reason-large"))
 
     def unpack(self, stream: IO[bytes], packed: int) -> bytes:
         """The whole of a stream that is unpacked as it is read, of so many packed bytes.
@@ -48,7 +49,7 @@ class Budget:
         while chunk := stream.read(_CHUNK):
             found += chunk
             if len(found) > max(limits.SMALL, limits.RATIO * packed):
-                raise OverBudget(f"a part is unpacked to more than {limits.RATIO} times its size, as bombs are")
+                raise OverBudget(said("reason-bomb"))
             self.check(len(found))
         self.unpacked -= len(found)
         return bytes(found)
@@ -61,4 +62,4 @@ class Budget:
         """
         self.members -= 1
         if self.members < 0:
-            raise OverBudget(f"it has more than {limits.MEMBERS} parts; unpack it and name the ones in question")
+            raise OverBudget(said("reason-parts"))

@@ -1,6 +1,7 @@
 """JSON of chat programs and their logs: messages of a conversation, pieces of a streamed answer, cells of a notebook.
 
-Where a conversation says which messages a model wrote, these are read alone; of a notebook the prose, where it has any.
+Where a conversation says which messages a model wrote, these are read alone; of a notebook the prose, where it has any,
+and what its code printed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,11 @@ from typing import Any
 _WRITERS = frozenset({"assistant", "model", "ai", "bot", "gpt", "chatgpt", "claude", "gemini", "copilot", "llm"})
 _WHO = ("role", "from", "sender", "author", "user", "username")
 _WHAT = ("content", "text", "value", "parts", "message", "body")
+_ASKED = ("prompt", "instruction", "question", "input", "query")
+_ANSWERED = ("completion", "response", "output", "answer", "generated_text", "assistant")
+_UNSAID = ("tool", "function", "thinking", "reasoning")
+"""In the names of parts of a message that are no words of it."""
+
 _RECORD = re.compile(r"^.{0,80}?(\{.*\})\s*$", re.M)
 """A record in a line; a program may have written a date or ``data:`` before it."""
 
@@ -20,16 +26,29 @@ _RECORD = re.compile(r"^.{0,80}?(\{.*\})\s*$", re.M)
 def words_of(text: str) -> str | None:
     """The words in JSON, JSON lines, or lines of server-sent events; None where it is none that is known here."""
     values = list(_values(text))
-    cells = [(cell.get("cell_type"), _text(cell.get("source"))) for cell in _cells(values)]
-    if cells:
-        prose = [words for kind, words in cells if kind != "code" and words]
-        return "\n\n".join(prose or [words for _, words in cells if words])
+    if cells := list(_cells(values)):
+        return _of_notebook(cells)
     pieces = [(value.get("id"), _piece(value)) for value in _records(values)]
     if any(piece for _, piece in pieces):
         return _streamed(pieces)
     messages = list(_messages(values))
     written = [words for who, words in messages if who.lower() in _WRITERS]
-    return "\n\n".join(written or [words for _, words in messages]) or None
+    told = written or [words for _, words in messages] or [_said(value) for value in _records(values)]
+    return "\n\n".join(filter(None, told)) or None
+
+
+def _of_notebook(cells: list[dict[str, Any]]) -> str:
+    """The prose, else the code; and what the code printed."""
+    prose = [_text(cell.get("source")) for cell in cells if cell.get("cell_type") != "code"]
+    printed = [_printed(out) for cell in cells for out in cell.get("outputs") or [] if isinstance(out, dict)]
+    told = [*filter(str.strip, prose)] or [_text(cell.get("source")) for cell in cells]
+    return "\n\n".join(filter(str.strip, told + printed))
+
+
+def _printed(output: dict[str, Any]) -> str:
+    """The text that code printed or gave."""
+    data = output.get("data")
+    return _text(output.get("text") or (data.get("text/plain") if isinstance(data, dict) else None))
 
 
 def _values(text: str) -> Iterator[Any]:
@@ -74,6 +93,15 @@ def _piece(value: dict[str, Any]) -> str:
         return _text(delta.get("content", delta.get("text")))
     if choice and "message" not in choice:
         return _text(choice.get("text"))
+    return _piece_alone(value)
+
+
+def _piece_alone(value: dict[str, Any]) -> str:
+    """The same of servers that give no choices."""
+    if isinstance(value.get("token"), dict):
+        return _text(value["token"].get("text"))
+    if "stop" in value:
+        return _text(value.get("content"))
     if "done" in value:
         message = value.get("message")
         return _text(message.get("content") if isinstance(message, dict) else value.get("response"))
@@ -91,13 +119,27 @@ def _messages(values: list[Any]) -> Iterator[tuple[str, str]]:
     while waiting:
         value = waiting.pop()
         if isinstance(value, dict):
-            who, words = _who(value), next((text for key in _WHAT if (text := _text(value.get(key)))), "")
+            who, words = _who(value), _said(value)
             if who and words:
                 yield who, words
+                continue
+            if answer := _answer(value):
+                yield "assistant", answer
                 continue
             value = list(value.values())
         if isinstance(value, list):
             waiting += reversed(value)
+
+
+def _said(message: dict[str, Any]) -> str:
+    return next((text for key in _WHAT if (text := _text(message.get(key)))), "")
+
+
+def _answer(pair: dict[str, Any]) -> str:
+    """The answer of a question and its answer, as sets of instructions have them."""
+    if "generated_text" not in pair and not any(key in pair for key in _ASKED):
+        return ""
+    return next((pair[key] for key in _ANSWERED if isinstance(pair.get(key), str) and pair[key]), "")
 
 
 def _who(message: dict[str, Any]) -> str:
@@ -124,6 +166,6 @@ def _text(value: Any) -> str:
         return value
     if isinstance(value, list):
         return "".join(part if isinstance(part, str) else _text(part) for part in value)
-    if isinstance(value, dict) and value.get("type", "text") in ("text", "output_text", "input_text"):
+    if isinstance(value, dict) and not any(name in str(value.get("type", "")) for name in _UNSAID):
         return next((text for key in ("text", "parts", "value") if (text := _text(value.get(key)))), "")
     return ""

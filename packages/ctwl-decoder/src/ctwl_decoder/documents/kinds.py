@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from dataclasses import dataclass
 from io import BytesIO
 from zipfile import BadZipFile, ZipFile
 
 from ..errors import NotOpened
+from ..words import english, not_opened
 
 _BEGINNING = 1 << 14
 """Bytes of the beginning that tell the kind of a text."""
@@ -18,34 +20,27 @@ class Kind:
     """A kind of file.
 
     Attributes:
-        called: what a message calls it.
-        advice: what to do with a file of this kind, which is not opened; empty where it is.
+        name: the page's words call it ``kind-NAME``; where it is not opened, they say what to do by ``advice-NAME``.
+        opened: whether its words are read.
     """
 
-    called: str
-    advice: str = ""
+    name: str
+    opened: bool = True
 
     @property
-    def opened(self) -> bool:
-        """Whether its words are read."""
-        return not self.advice
+    def called(self) -> str:
+        """What a message calls it."""
+        return english()[f"kind-{self.name}"]
 
 
-PDF, RTF, EPUB = Kind("a PDF"), Kind("RTF"), Kind("an EPUB book")
-DOCX, PPTX, ODF = Kind("a DOCX document"), Kind("a PPTX presentation"), Kind("an OpenDocument file")
-ZIP, TAR, PACKED, BASE64 = Kind("a zip archive"), Kind("a tar archive"), Kind("a packed file"), Kind("base64")
-HTML, MAIL, QUOTED = Kind("an HTML page"), Kind("a mail"), Kind("quoted-printable text")
-CHAT, SUBTITLES, UTF16 = Kind("a chat or a notebook"), Kind("subtitles"), Kind("UTF-16 text")
-
-_OCR = "read the words in it by OCR first, or type them into a .txt"
-_LISTEN = "write down its words, or take its subtitles"
-_EXPORT = "save it as .docx, PDF or plain text (UTF-8) with the program that made it"
-_UNPACK = "unpack it, and name the files in question"
-_DECRYPT = "decrypt or decode it with the program that made it"
-
-SHEET = Kind("an Excel table", "save it as plain text (UTF-8)")
-_MOVIE = Kind("a recording", _LISTEN)
-_PICTURE = Kind("a picture", _OCR)
+PDF, RTF, EPUB, DOCX, PPTX = (Kind(name) for name in ("pdf", "rtf", "epub", "docx", "pptx"))
+ODF, FLAT_ODF, HTML, MAIL = (Kind(name) for name in ("odf", "flat-odf", "html", "mail"))
+ZIP, TAR, PACKED, BASE64, QUOTED = (Kind(name) for name in ("zip", "tar", "packed", "base64", "quoted"))
+CHAT, SUBTITLES, WIDE = (Kind(name) for name in ("chat", "subtitles", "wide"))
+SHEET, LINK = Kind("sheet", opened=False), Kind("link", opened=False)
+_MOVIE, _PICTURE = Kind("recording", opened=False), Kind("picture", opened=False)
+_ARCHIVE, _PACKED = Kind("other-archive", opened=False), Kind("other-packed", opened=False)
+_PROGRAM = Kind("program", opened=False)
 
 _MAGIC: tuple[tuple[bytes, int, Kind], ...] = (
     (b"{\\rtf", 0, RTF),
@@ -55,15 +50,13 @@ _MAGIC: tuple[tuple[bytes, int, Kind], ...] = (
     (b"BZh", 0, PACKED),
     (b"\xfd7zXZ\0", 0, PACKED),
     (b"ustar", 257, TAR),
-    (b"\xff\xfe", 0, UTF16),
-    (b"\xfe\xff", 0, UTF16),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", 0, Kind("an older Office document (.doc, .xls, .ppt or .msg)", _EXPORT)),
-    (b"\x28\xb5\x2f\xfd", 0, Kind("a file packed by zstd", _UNPACK)),
-    (b"7z\xbc\xaf\x27\x1c", 0, Kind("a 7z archive", _UNPACK)),
-    (b"Rar!\x1a\x07", 0, Kind("a RAR archive", _UNPACK)),
-    (b"\x04\x22\x4d\x18", 0, Kind("a file packed by LZ4", _UNPACK)),
-    (b"PAR1", 0, Kind("a Parquet file", "read it by ctwl-decode scan")),
-    (b"SQLite format 3\0", 0, Kind("a database", "export the texts in question as plain text (UTF-8)")),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", 0, Kind("old-office", opened=False)),
+    (b"\x28\xb5\x2f\xfd", 0, _PACKED),
+    (b"7z\xbc\xaf\x27\x1c", 0, _ARCHIVE),
+    (b"Rar!\x1a\x07", 0, _ARCHIVE),
+    (b"\x04\x22\x4d\x18", 0, _PACKED),
+    (b"PAR1", 0, Kind("table", opened=False)),
+    (b"SQLite format 3\0", 0, Kind("database", opened=False)),
     (b"\x89PNG\r\n\x1a\n", 0, _PICTURE),
     (b"\xff\xd8\xff", 0, _PICTURE),
     (b"GIF8", 0, _PICTURE),
@@ -78,24 +71,29 @@ _MAGIC: tuple[tuple[bytes, int, Kind], ...] = (
     (b"fLaC", 0, _MOVIE),
     (b"WAVE", 8, _MOVIE),
     (b"\x1a\x45\xdf\xa3", 0, _MOVIE),
-    (b"\x7fELF", 0, Kind("a program", "name a text")),
-    (b"MZ\x90\0", 0, Kind("a program", "name a text")),
-    (b"bplist00", 0, Kind("a web archive or property list", "save the page as HTML")),
-    (b"-----BEGIN PGP MESSAGE-----", 0, Kind("a PGP message", _DECRYPT)),
-    (b"-----BEGIN CERTIFICATE-----", 0, Kind("a certificate", "name a text")),
+    (b"\x7fELF", 0, _PROGRAM),
+    (b"MZ\x90\0", 0, _PROGRAM),
+    (b"bplist00", 0, Kind("web-archive", opened=False)),
+    (b"-----BEGIN PGP MESSAGE-----", 0, Kind("secret", opened=False)),
+    (b"[InternetShortcut]", 0, LINK),
+    (b"-----BEGIN CERTIFICATE-----", 0, Kind("certificate", opened=False)),
 )
 """Bytes, the place where they stand, and the kind that they show."""
 
 _XML = rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--(?:(?!-->).){0,2000}-->\s*)*"
 _HTML = re.compile(_XML + rb"<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
+_FLAT_ODF = re.compile(_XML + rb"<office:document\b", re.S)
 _HEADER = rb"[A-Za-z][A-Za-z0-9-]{0,60}:[^\n]*\n(?:[ \t][^\n]*\n)*"  # one way to match a line end, or time doubles
 _MAIL = re.compile(rb"(?:From [^\n]*\n)?(?:" + _HEADER + rb"){2,400}\r?\n")
 _OF_MAIL = re.compile(rb"^(?:mime-version|message-id|received|return-path|content-[a-z-]+|date):", re.I | re.M)
 _ENCODED = re.compile(rb"^content-transfer-encoding:\s*(?:base64|quoted-printable)", re.I | re.M)
 _CHAT = re.compile(rb"(?:\xef\xbb\xbf)?\s*[{\[]|(?:[^\n]{0,80}\n){0,20}[^\n{]{0,80}\bdata: ?\{")
-_SUBTITLES = re.compile(rb"(?:\xef\xbb\xbf)?(?:WEBVTT\b|\s*\d+\s*\n\s*\d+:\d\d:\d\d[,.]\d+ *-->)")
-_BASE64 = re.compile(rb"[A-Za-z0-9+/\s]{100,}+={0,2}\s*")
-_RUN = re.compile(rb"\s*[A-Za-z0-9+/]{50}")
+_SUBTITLES = re.compile(
+    rb"(?:\xef\xbb\xbf)?(?:WEBVTT\b|\[Script Info\]|\s*\d+\s*\n\s*\d+:\d\d:\d\d[,.]\d+ *-->|"
+    rb"\d+:\d\d:\d\d\.\d+,\d+:\d\d:\d\d\.\d+\s*\n)"
+)
+_BASE64 = re.compile(rb"(?:data:[^,\s]{0,100};base64,)?([A-Za-z0-9+/_\s-]{100,}+)={0,2}\s*")
+_RUN = re.compile(rb"\s*[A-Za-z0-9+/_-]{50}")
 _SOFT_BREAK = re.compile(rb"^[^\n]{50,75}=\r?$", re.M)
 
 
@@ -107,7 +105,9 @@ def outer_kind(data: bytes) -> Kind | None:
     found = next((kind for magic, place, kind in _MAGIC if data.startswith(magic, place)), None)
     if found:
         return found
-    return PDF if b"%PDF-" in data[:1024] else _kind_of_text(data)
+    if b"%PDF-" in data[:1024]:
+        return PDF
+    return WIDE if wide_charset(data) else _kind_of_text(data)
 
 
 def kind_of(data: bytes) -> Kind | None:
@@ -140,7 +140,7 @@ def _kind_of_text(data: bytes) -> Kind | None:
     beginning = data[:_BEGINNING]
     if (head := _MAIL.match(beginning)) and _OF_MAIL.search(head[0]):
         return MAIL
-    if is_base64(data):
+    if base64_in(data):
         return BASE64
     if len(_SOFT_BREAK.findall(beginning)) > 2:
         return QUOTED
@@ -149,7 +149,7 @@ def _kind_of_text(data: bytes) -> Kind | None:
 
 def refusal(kind: Kind) -> NotOpened:
     """Why a file of a kind is not opened."""
-    return NotOpened(f"it is {kind.called}, which is not opened here; {kind.advice}")
+    return NotOpened(not_opened(kind.name))
 
 
 def hides_words(text: str) -> Kind | None:
@@ -160,12 +160,35 @@ def hides_words(text: str) -> Kind | None:
     return kind if kind and (hidden or not kind.opened) else None
 
 
-_PATTERNS = ((_HTML, HTML), (_SUBTITLES, SUBTITLES), (_CHAT, CHAT))
+_LINK = re.compile(rb"\s*https?://\S+\s*\Z")
+_PATTERNS = ((_HTML, HTML), (_LINK, LINK), (_FLAT_ODF, FLAT_ODF), (_SUBTITLES, SUBTITLES), (_CHAT, CHAT))
 
 
-def is_base64(data: bytes) -> bool:
-    """Whether bytes are base64 of something: letters of both cases and digits, without the spaces of words."""
-    run = _RUN.match(data)
-    if run is None or not _BASE64.fullmatch(data):
-        return False
-    return all(re.search(kind, run[0]) for kind in (rb"[a-z]", rb"[A-Z]", rb"[0-9]"))
+def base64_in(data: bytes) -> bytes | None:
+    """The letters of base64 that bytes are: of both cases and digits, without the spaces of words. None of others."""
+    whole = _BASE64.fullmatch(data)
+    run = whole and _RUN.match(whole[1])
+    if not whole or not run or not all(re.search(kind, run[0]) for kind in (rb"[a-z]", rb"[A-Z]", rb"[0-9]")):
+        return None
+    return whole[1]
+
+
+def wide_charset(data: bytes) -> str | None:
+    """The charset of a text whose characters have two or four bytes, by its mark, or by where bytes are 0."""
+    for mark, charset in _MARKS.items():
+        if data.startswith(mark):
+            return charset
+    half = min(len(data), _BEGINNING) // 2
+    first, second = (data[start : 2 * half : 2].count(0) for start in (0, 1))
+    if max(first, second) > half / 2 and min(first, second) <= half / 20:
+        return "utf-16-le" if second > first else "utf-16-be"
+    return None
+
+
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+"""The longer ones first: they begin as the others."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from xml.parsers import expat
 
 from ..errors import DocumentRefused
+from ..words import said
 from . import limits
 
 
@@ -26,7 +27,7 @@ def parse(
         nonlocal depth
         depth += 1
         if depth > limits.NESTING:
-            raise DocumentRefused(f"it has more than {limits.NESTING} elements inside elements, as no program writes")
+            raise DocumentRefused(said("reason-nested"))
         start(_local(name), {_local(key): value for key, value in attributes.items()})
 
     def ended(name: str) -> None:
@@ -41,7 +42,7 @@ def parse(
     try:
         parser.Parse(data, True)
     except expat.ExpatError as error:
-        raise DocumentRefused(f"a part of it is broken: {error}") from error
+        raise DocumentRefused(said("reason-broken")) from error
 
 
 def _local(name: str) -> str:
@@ -49,4 +50,4 @@ def _local(name: str) -> str:
 
 
 def _refuse(*_: object) -> None:
-    raise DocumentRefused("a part of it has a DTD, as attacks have; save it anew by an office program")
+    raise DocumentRefused(said("reason-dtd"))

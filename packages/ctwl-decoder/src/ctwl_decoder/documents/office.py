@@ -50,7 +50,7 @@ DOCX = _Dialect(
     unread=frozenset({"Fallback", "moveFrom", "del", "tabs", "pPr"}),
 )
 PPTX = _Dialect(
-    parts=re.compile(r"ppt/slides/slide(\d+)\.xml"),
+    parts=re.compile(r"ppt/(?:slides/slide|notesSlides/notesSlide)\d+\.xml"),
     paragraphs=frozenset({"p"}),
     words=frozenset({"t"}),
     breaks=_OFFICE_BREAKS,
@@ -61,12 +61,12 @@ ODF = _Dialect(
     paragraphs=frozenset({"p", "h"}),
     words=frozenset({"p", "h"}),
     breaks={"tab": "\t", "line-break": "\n", "s": " "},
-    unread=frozenset({"tracked-changes", "annotation", "note-citation", "forms"}),
+    unread=frozenset({"tracked-changes", "annotation", "note-citation", "forms", "master-styles"}),
 )
 
 
 def read(data: bytes, budget: Budget, dialect: _Dialect) -> str:
-    """The words of a document, a paragraph a line.
+    """The words of a document in a zip.
 
     Raises:
         DocumentRefused: it is broken or would cost too much.
@@ -74,10 +74,7 @@ def read(data: bytes, budget: Budget, dialect: _Dialect) -> str:
     with open_zip(data) as packed:
         names = [name for name in packed.namelist() if dialect.parts.fullmatch(name)]
         parts = [member(packed, name, budget) for name in sorted(names, key=_in_order)]
-    paragraphs = [text for part in parts for text in _paragraphs(part, dialect)]
-    # Where the writer set empty paragraphs, these are the blank lines; else each paragraph has one after it.
-    spaced = any(not text.strip() for text in paragraphs[1:-1])
-    return ("\n" if spaced else "\n\n").join(paragraphs).strip()
+    return "\n\n".join(filter(None, (words_of(part, dialect) for part in parts)))
 
 
 def _in_order(name: str) -> tuple[bool, int, str]:
@@ -86,58 +83,82 @@ def _in_order(name: str) -> tuple[bool, int, str]:
     return "notes" in name, int(number[0]) if number else 0, name
 
 
-def _paragraphs(part: bytes, dialect: _Dialect) -> list[str]:
-    """The paragraphs of one part."""
-    found: list[list[str]] = []
+def words_of(part: bytes, dialect: _Dialect) -> str:
+    """The words of one part; those of notes and boxes, which are paragraphs inside others, come last.
+
+    Raises:
+        DocumentRefused: it is broken.
+    """
+    outer: list[list[str]] = []
+    inner: list[list[str]] = []
+    open_paragraphs: list[list[str]] = []
     open_words, unread = 0, 0
 
     def start(name: str, attributes: dict[str, str]) -> None:
         nonlocal open_words, unread
         unread += name in dialect.unread
-        if name in dialect.paragraphs:
-            found.append([])
-        elif name in dialect.breaks and found and not unread:
-            times = attributes.get("c", "1")
-            found[-1].append(dialect.breaks[name] * min(int(times) if times.isdecimal() else 1, _MOST_SPACES))
         open_words += name in dialect.words
+        if name in dialect.paragraphs:
+            open_paragraphs.append([])
+            if not unread:
+                (inner if len(open_paragraphs) > 1 else outer).append(open_paragraphs[-1])
+        elif name in dialect.breaks and open_paragraphs and not unread:
+            times = attributes.get("c", "1")
+            open_paragraphs[-1].append(dialect.breaks[name] * min(int(times) if times.isdecimal() else 1, _MOST_SPACES))
 
     def end(name: str) -> None:
         nonlocal open_words, unread
         unread -= name in dialect.unread
         open_words -= name in dialect.words
+        if name in dialect.paragraphs:
+            open_paragraphs.pop()
 
     def text(data: str) -> None:
-        if open_words and not unread and found:
-            found[-1].append(data)
+        if open_words and not unread and open_paragraphs:
+            open_paragraphs[-1].append(data)
 
     parse(part, start, end, text)
-    return ["".join(pieces) for pieces in found]
+    return "\n\n".join(filter(None, map(_joined, (outer, inner))))
+
+
+def _joined(paragraphs: list[list[str]]) -> str:
+    """Paragraphs as a text.
+
+    Where the writer set empty ones between most, these are the blank lines; else each paragraph has one after it.
+    """
+    texts = ["".join(pieces).rstrip() for pieces in paragraphs]
+    full = [text for text in texts if text]
+    spaced = 2 * (len(texts) - len(full)) > len(full) - 1
+    return ("\n".join(texts) if spaced else "\n\n".join(full)).strip()
 
 
 def read_epub(data: bytes, budget: Budget) -> str:
-    """The words of a book's chapters, in the order in which they are read.
+    """The words of a book's chapters, in the order in which they are read; not its table of contents.
 
     Raises:
         DocumentRefused: it is broken or would cost too much.
     """
     with open_zip(data) as packed:
-        (package,) = _values(member(packed, "META-INF/container.xml", budget), "rootfile", "full-path")[:1] or [""]
+        ((package,),) = _values(member(packed, "META-INF/container.xml", budget), "rootfile", "full-path")[:1] or [
+            ("",)
+        ]
         listed = member(packed, package, budget)
-        places = dict(zip(_values(listed, "item", "id"), _values(listed, "item", "href"), strict=True))
-        spine = [places[name] for name in _values(listed, "itemref", "idref") if name in places]
+        items = _values(listed, "item", "id", "href", "properties")
+        places = {name: place for name, place, kinds in items if "nav" not in kinds.split()}
+        spine = [places[name] for (name,) in _values(listed, "itemref", "idref") if name in places]
         folder = posixpath.dirname(package)
         chapters = [posixpath.normpath(posixpath.join(folder, unquote(place))) for place in dict.fromkeys(spine)]
         pages = [html.words_of(html.decoded(member(packed, chapter, budget))) for chapter in chapters]
     return "\n\n".join(page for page in pages if page)
 
 
-def _values(part: bytes, element: str, attribute: str) -> list[str]:
-    """An attribute of all elements of a name."""
-    found: list[str] = []
+def _values(part: bytes, element: str, *attributes: str) -> list[tuple[str, ...]]:
+    """Some attributes of all elements of a name."""
+    found: list[tuple[str, ...]] = []
 
-    def start(name: str, attributes: dict[str, str]) -> None:
+    def start(name: str, given: dict[str, str]) -> None:
         if name == element:
-            found.append(attributes.get(attribute, ""))
+            found.append(tuple(given.get(each, "") for each in attributes))
 
     parse(part, start)
     return found

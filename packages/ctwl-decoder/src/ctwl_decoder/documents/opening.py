@@ -9,9 +9,10 @@ from functools import partial
 
 from ..errors import DecoderError, DocumentRefused
 from ..text.input import text_of
+from ..words import said
 from . import archives, chats, html, kinds, limits, mail, office, pdf, rtf, subtitles
 from .budget import Budget, OverBudget
-from .found import AS_TEXT, Found
+from .found import Found
 from .kinds import Kind
 
 _CONTAINERS: dict[Kind, Callable[[bytes, Budget], Iterator[archives.Member]]] = {
@@ -19,6 +20,7 @@ _CONTAINERS: dict[Kind, Callable[[bytes, Budget], Iterator[archives.Member]]] = 
     kinds.TAR: archives.tar_members,
     kinds.PACKED: archives.packed_member,
     kinds.BASE64: archives.base64_member,
+    kinds.WIDE: archives.wide_member,
     kinds.MAIL: mail.members,
 }
 """Kinds that hold other files."""
@@ -28,13 +30,13 @@ _DOCUMENTS: dict[Kind, Callable[[bytes, Budget], str]] = {
     kinds.DOCX: partial(office.read, dialect=office.DOCX),
     kinds.PPTX: partial(office.read, dialect=office.PPTX),
     kinds.ODF: partial(office.read, dialect=office.ODF),
+    kinds.FLAT_ODF: lambda data, budget: office.words_of(data, office.ODF),
     kinds.EPUB: office.read_epub,
     kinds.HTML: lambda data, budget: html.words_of(html.decoded(data)),
     kinds.RTF: lambda data, budget: rtf.words_of(data.decode("cp1252", "replace")),
     kinds.CHAT: lambda data, budget: chats.words_of(plain(data)) or plain(data),
     kinds.SUBTITLES: lambda data, budget: subtitles.words_of(plain(data)),
     kinds.QUOTED: lambda data, budget: plain(quopri.decodestring(data)),
-    kinds.UTF16: lambda data, budget: data.decode("utf-16", "replace"),
 }
 """Kinds that hold words."""
 
@@ -61,7 +63,7 @@ def texts_in(data: bytes, name: str, budget: Budget, depth: int = 0) -> Iterator
         OverBudget: the whole would cost too much.
     """
     if depth > limits.DEPTH:
-        raise OverBudget(f"more than {limits.DEPTH} files are packed in each other; unpack it, name the files")
+        raise OverBudget(said("reason-nested"))
     kind = kinds.kind_of(data)
     try:
         if kind in _CONTAINERS:
@@ -87,7 +89,7 @@ def _words(data: bytes, kind: Kind | None, budget: Budget) -> str:
     else:
         text = _DOCUMENTS[kind](data, budget)
         if not text.strip():
-            raise DocumentRefused(f"it is {kind.called} without words; if it shows some, {AS_TEXT}")
+            raise DocumentRefused(said("reason-words"))
     if len(text) > budget.words:
         raise OverBudget(f"it has more than {limits.WORDS:,} characters; read the part in question")
     budget.words -= len(text)

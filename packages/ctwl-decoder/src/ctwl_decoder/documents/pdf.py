@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from ..errors import DocumentRefused, needing
+from ..words import said
 from . import limits
 from .layout import Glyph, text_of_pages
 
 _MARKS = {0x02: "-", 0xFFFE: "-"}
 """What PDFium gives for a hyphen at the end of a line."""
+
+_ASKED = 100
+"""Letters of a page that are asked how they are turned."""
 
 
 def read(data: bytes) -> str:
@@ -27,13 +33,12 @@ def read(data: bytes) -> str:
         pdf = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
         locked = pdfium.FPDF_GetLastError() == pdfium.FPDF_ERR_PASSWORD
-        what = "is locked by a password; save it without" if locked else f"is broken ({error}); save it anew"
-        raise DocumentRefused(f"the PDF {what}") from error
+        raise DocumentRefused(said("reason-locked" if locked else "reason-broken")) from error
     if len(pdf) > limits.PAGES:
         raise DocumentRefused(f"the PDF has more than {limits.PAGES} pages; read the pages in question")
     text = text_of_pages(_glyphs(pdf, number, pdfium) for number in range(len(pdf)))
     if not text:
-        raise DocumentRefused("the PDF has no words, but perhaps pictures of words; read them by OCR first")
+        raise DocumentRefused(said("reason-words"))
     return text
 
 
@@ -42,11 +47,28 @@ def _glyphs(pdf: Any, number: int, pdfium: Any) -> Iterator[Glyph]:
     page = pdf[number]
     words = page.get_textpage()
     box = pdfium.FS_RECTF()
+    turned = _turned(words, pdfium)
     for place in range(words.count_chars()):
         character = pdfium.FPDFText_GetUnicode(words, place)
         pdfium.FPDFText_GetLooseCharBox(words, place, box)
         text = _MARKS.get(character) or chr(character)
         if not 0xD800 <= character < 0xE000 and character:
-            yield Glyph(text, box.left, box.bottom, box.right, box.top)
+            yield Glyph(text, *_upright(box, turned))
     words.close()
     page.close()
+
+
+def _turned(words: Any, pdfium: Any) -> int:
+    """By how many quarters of a circle most letters of a page are turned to the left; its sheet may lie on its side."""
+    count = words.count_chars()
+    angles = (pdfium.FPDFText_GetCharAngle(words, place) for place in range(0, count, 1 + count // _ASKED))
+    quarters = Counter(round(-angle / (math.pi / 2)) % 4 for angle in angles if angle >= 0)  # it counts to the right
+    return quarters.most_common(1)[0][0] if quarters else 0
+
+
+def _upright(box: Any, turned: int) -> tuple[float, float, float, float]:
+    """A box's left, bottom, right and top after its page is turned back."""
+    left, bottom, right, top = box.left, box.bottom, box.right, box.top
+    for _ in range(turned):
+        left, bottom, right, top = bottom, -right, top, -left
+    return left, bottom, right, top

@@ -8,8 +8,9 @@ import sys
 
 from ctwl_protocol.files import read_bounded, what_helps
 
-from ..errors import InputTooLarge, InputUnreadable, NotText
+from ..errors import InputTooLarge, InputUnreadable, NotOpened, NotText
 from ..options import MAX_BYTES
+from ..words import not_opened
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -45,6 +46,7 @@ def read_bytes(name: str, most: int = MAX_BYTES) -> bytes:
     Raises:
         InputUnreadable: it cannot be opened or read.
         InputTooLarge: it has more than ``most`` bytes.
+        NotOpened: it is the address of a page.
     """
     if not name:
         raise InputUnreadable("the file's name is empty; name a text file, or - for standard input")
@@ -56,8 +58,7 @@ def read_bytes(name: str, most: int = MAX_BYTES) -> bytes:
         raise InputUnreadable(f"{name} is a folder, and one file is asked for; name a file in it") from error
     except OSError as error:
         if _ADDRESS.match(name):
-            told = f"{name} is an address, and nothing is fetched; save what is there into a file, and name the file"
-            raise InputUnreadable(told) from error
+            raise NotOpened(f"{name}: {not_opened('link')}") from error
         if error.errno == errno.EFBIG:
             raise InputTooLarge(f"{shown(name)} has more than {most} bytes; cut it into parts") from error
         raise InputUnreadable(f"cannot read {shown(name)}: {error.strerror}{what_helps(error)}") from error

@@ -19,26 +19,21 @@ from ctwl_protocol.registry import Trusted
 
 from ...errors import InputUnreadable, OptionOutOfRange
 from ...options import MAX_CHARACTERS
+from ...report.model import CHAT_TOKENS, ENOUGH_TOKENS, ENOUGH_WORDS
+from ...words import english, web_folder
 from .bundle import bundle
 
 _EXAMPLES = ("marked", "edited", "human")
 
 
-def web_folder() -> Path:
-    """The reader for browsers: in the wheel beside these modules, in a checkout a package of its own."""
-    package = Path(str(resources.files("ctwl_decoder")))
-    return next(each for each in (package / "web", package.parents[2] / "ctwl-web") if (each / "page").is_dir())
-
-
 def read_words(path: Path | None = None) -> dict[str, str]:
-    """The words of a page: English words, or the words of a file with the same names.
+    """The words of a page, with the numbers in them: English words, or the words of a file with the same names.
 
     Raises:
         InputUnreadable: the file cannot be read, is no JSON object, or lacks words.
     """
-    english: dict[str, str] = json.loads((web_folder() / "page" / "words.en.json").read_bytes())
     if path is None:
-        return english
+        return _numbered(english())
     try:
         with open_file(path) as file:
             found = json.load(file)
@@ -46,10 +41,18 @@ def read_words(path: Path | None = None) -> dict[str, str]:
         raise InputUnreadable(f"cannot read words from {path}: {error}") from error
     if not isinstance(found, dict):
         raise InputUnreadable(f"{path} holds no JSON object; translate what --print-words prints")
-    missing = [name for name in english if not isinstance(found.get(name), str)]
+    missing = [name for name in english() if not isinstance(found.get(name), str)]
     if missing:
         raise InputUnreadable(f"{path} has no words for {', '.join(missing)}; --print-words prints them in English")
-    return {name: found[name] for name in english}
+    return _numbered({name: found[name] for name in english()})
+
+
+def _numbered(words: dict[str, str]) -> dict[str, str]:
+    """Words with the numbers that the command's have too."""
+    numbers = {"enough_tokens": ENOUGH_TOKENS, "enough_words": ENOUGH_WORDS, "chat_tokens": CHAT_TOKENS}
+    for name, number in numbers.items():
+        words = {key: text.replace(f"{{{name}}}", str(number)) for key, text in words.items()}
+    return words
 
 
 def build_page(

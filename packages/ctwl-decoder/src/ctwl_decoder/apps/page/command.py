@@ -20,7 +20,8 @@ from ctwl_protocol.files import make_folder, write_atomically
 from ctwl_protocol.profile import OFFLINE
 from ctwl_protocol.registry import load_trusted
 
-from .build import build_page, read_words, web_folder
+from ...words import web_folder
+from .build import build_page, read_words
 
 
 def main(argv: Sequence[str]) -> int:

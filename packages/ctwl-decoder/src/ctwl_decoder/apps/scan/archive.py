@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import codecs
-import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import IO, Any, cast
 
+from ...documents import html
 from ...errors import DecoderError, InputTooLarge, InputUnreadable, NotText, needing
 from ...options import MAX_BYTES
 from ...text.input import text_of
@@ -15,10 +14,8 @@ from ...text.input import text_of
 _MOST_HEADERS = 1 << 17
 """Bytes of a record's headers; chosen by hand. warcio itself has no bound."""
 
-_CHARSETS = re.compile(r"ascii|utf-|iso|cp\d|koi8|mac|gb|big5|euc|shift|tis")
-"""Begins the names of charsets of pages. Python knows others, some of which take quadratic time."""
-
-_TEXTS = ("text/", "application/xhtml+xml")
+_PAGES = ("text/html", "application/xhtml+xml")
+_TEXTS = ("text/", *_PAGES)
 
 
 def archived(stream: IO[bytes], name: str) -> Iterator[tuple[int, Callable[[], dict[str, Any]]]]:
@@ -59,7 +56,7 @@ def archived(stream: IO[bytes], name: str) -> Iterator[tuple[int, Callable[[], d
             _check(archive, record.length is None, name)
             if record.rec_type in ("response", "resource", "conversion") and _mime(record).startswith(_TEXTS):
                 data = record.content_stream().read(MAX_BYTES + 1)
-                yield number, partial(_text_of, data, _header(record), dict(record.rec_headers.headers))
+                yield number, partial(_text_of, data, _header(record).lower(), dict(record.rec_headers.headers))
             reader.spent = 0
         _check(archive, record is not None and record.raw_stream.limit > 0, name)
     except (DecoderError, OSError, EOFError):
@@ -81,22 +78,20 @@ def _header(record: Any) -> str:
 
 
 def _mime(record: Any) -> str:
-    return _header(record).partition(";")[0].strip().lower()
+    return _header(record).lower().partition(";")[0].strip()
 
 
 def _text_of(data: bytes, header: str, headers: dict[str, Any]) -> dict[str, Any]:
-    """A record's text with its headers.
+    """A record's text with its headers; of a page its words.
 
     Raises:
         InputTooLarge, NotText: there is none.
     """
     if len(data) > MAX_BYTES:
         raise InputTooLarge(f"the record has more than {MAX_BYTES} bytes")
-    charset = header.lower().partition("charset=")[2].partition(";")[0].strip(" \"'") or "utf-8"
-    try:
-        known = _CHARSETS.match(codecs.lookup(charset).name)
-    except (LookupError, ValueError):
-        known = None
-    if not known:
+    charset = header.partition("charset=")[2].partition(";")[0].strip(" \"'")
+    if header.startswith(_PAGES):
+        return {**headers, "text": html.words_of(html.decoded(data, charset or None))}
+    if charset and not html.is_charset(charset):
         raise NotText(f"the record's charset, {charset[:40]!r}, is none that is known")
-    return {**headers, "text": text_of(data, "the record", charset)}
+    return {**headers, "text": text_of(data, "the record", charset or "utf-8")}

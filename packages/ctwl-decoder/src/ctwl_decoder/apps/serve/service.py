@@ -17,7 +17,7 @@ from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.registry import Trusted
 
 from ...decoder import Decoder
-from ...documents.kinds import hides_words
+from ...documents.kinds import hides_words, refusal
 from ...errors import InputTooLarge, ManifestsUnavailable, NotOpened, RequestCancelled
 from ...report.analysis import Analysis
 from ..page.build import build_page
@@ -88,8 +88,10 @@ class Service:
         if isinstance(text, str):
             self._check(text)
             if kind := hides_words(text):
-                advice = kind.advice or "send the words in it, or the file to /report"
-                raise NotOpened(f"the text is {kind.called}, in which no words can be read; {advice}")
+                if not kind.opened:
+                    raise refusal(kind)
+                why = f"the text is {kind.called}, in which no words can be read"
+                raise NotOpened(f"{why}; send the words in it, or the file to /report")
         turns = Turns(self._proxy, self._proxy_thread, self.metrics.positions.inc)
         decoder, client = self._decoder.with_weigh(turns), client_of(request.scope["client"])
         try:
