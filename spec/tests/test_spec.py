@@ -13,7 +13,6 @@ import ctwl_encoder.errors
 import ctwl_protocol.errors
 from ctwl_protocol import CTWLError, Profile, get_profile
 from ctwl_protocol.profile import Tokenizer, published_names
-from ctwl_protocol.text.splitting import SPLITS
 
 ROOT = Path(__file__).parents[2]
 NAMES = ["README", "core", "reader", "profiles", "encoder", "records", "registry", "private", "asking", "rationale"]
@@ -48,12 +47,6 @@ def test_the_fields_of_a_profile_are_the_ones_in_the_table() -> None:
     assert [row[0].strip("`") for row in table] == list(Profile.model_fields)
     described = next(row[1] for row in table if row[0] == "`tokenizer`")
     assert set(Tokenizer.model_fields) <= set(re.findall(r"`(\w+)`", described))
-
-
-def test_the_splitting_patterns_stand_in_the_text() -> None:
-    for name, patterns in SPLITS.items():
-        assert f"- `{name}`: " in SPEC
-        assert all(f"`{pattern}`" in SPEC for pattern in patterns)
 
 
 def test_every_status_code_is_listed_and_every_listed_one_exists() -> None:

@@ -154,7 +154,7 @@ def test_the_command_says_that_the_ranks_may_be_enough() -> None:
 @pytest.mark.parametrize("text", ["", "The council met on Tuesday and talked about it."])
 def test_a_text_that_is_too_short_never_asks_for_the_proxy_lm(text: str) -> None:
     report = Decoder(refuses()).decode(text)
-    assert (report.outcome, report.needed) == ("too-short", 17) and report.tokens < 12
+    assert report.outcome == "too-short" and report.tokens < 12 < report.needed < 20
 
 
 def test_whether_a_text_is_too_short_does_not_hang_on_the_slots_that_were_read() -> None:

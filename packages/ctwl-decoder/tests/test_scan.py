@@ -34,7 +34,7 @@ from ctwl_decoder.errors import (
     ScanRunning,
     ScanSettingsDiffer,
 )
-from ctwl_decoder.options import MAX_BYTES
+from ctwl_decoder.options import ALPHA, MAX_BYTES
 from ctwl_protocol import Beacon, CTWLError, Profile, get_profile, hashing
 from ctwl_protocol.errors import FileUnwritable
 from ctwl_protocol.proxy import Proxy, open_proxy
@@ -200,7 +200,7 @@ def test_the_result_says_what_it_follows_from(decoder: Decoder, settings: Settin
     assert found.remove_metadata() == results_schema(Columns())
     told = {key.decode(): value.decode() for key, value in found.metadata.items()}
     assert json.loads(told["ctwl.profiles"]) == {"org.example.scan.1": small().digest}
-    assert (float(told["ctwl.alpha"]), json.loads(told["ctwl.searched"])) == (1e-4, [64])
+    assert (float(told["ctwl.alpha"]), json.loads(told["ctwl.searched"])) == (ALPHA, [64])
     assert (told["ctwl.format"], told["ctwl.arithmetic"]) == ("ctwl-scan/5", decoder.load())
 
 
@@ -482,7 +482,7 @@ def test_parts_beyond_the_last_chunk_are_no_rows(begun: Callable[..., Summary], 
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"alpha": 1e-3}, "alpha was 0.0001 and is 0.001"),
+        ({"alpha": 0.25}, f"alpha was {ALPHA} and is 0.25"),
         ({"beacons": ((700, 9), (3, 1))}, "beacons was"),
         ({"p_values": True}, "p_values was false and is true"),
         ({"profiles": [small(colours=8)]}, "profiles was"),

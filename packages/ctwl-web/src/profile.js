@@ -1,6 +1,7 @@
 /** 4.2 to 4.4 Profiles: the document, its digest, the public key, the published ones. */
 import { ascii, equal, sha256, unhex, utf8 } from "./bytes.js";
 import { decode, encode } from "./canonical.js";
+import { SPLITTING } from "./numbers.js";
 import { as } from "./refusal.js";
 import { checks } from "./schema.js";
 
@@ -105,7 +106,7 @@ function tokenizer(value) {
   integer(value.vocabulary, 2, 2 ** 20, "vocabulary");
   file(value.vocab, /^vocab\.json$/, "vocab");
   file(value.merges, /^merges\.txt$/, "merges");
-  oneOf(value.pre_tokenizer, ["gpt2", "digits-gpt2"], "pre_tokenizer");
+  oneOf(value.pre_tokenizer, Object.keys(SPLITTING.rules), "pre_tokenizer");
   oneOf(value.unicode, ["16.0"], "unicode");
   array(value.special, 0, 4096, "special");
   let least = 0;

@@ -6,10 +6,11 @@ import { require } from "./refusal.js";
 /** `\s` is the Unicode property, not JavaScript's own class, which differs from it in U+0085 and U+FEFF. */
 const patternOf = (text) =>
   new RegExp(text.replaceAll("\\s", "\\p{White_Space}").replaceAll("\\S", "\\P{White_Space}"), "gu");
-const [DIGIT, GPT2] = [patternOf(SPLITTING.digit), patternOf(SPLITTING.gpt2)];
 
 /** The splitting rules: each pattern is applied to the pieces that the one before left. */
-const RULES = { gpt2: [GPT2], "digits-gpt2": [DIGIT, GPT2] };
+const RULES = Object.fromEntries(
+  Object.entries(SPLITTING.rules).map(([rule, names]) => [rule, names.map((name) => patternOf(SPLITTING.patterns[name]))]),
+);
 
 /** GPT-2's alphabet: the character that stands for each byte. */
 export const ALPHABET = (() => {

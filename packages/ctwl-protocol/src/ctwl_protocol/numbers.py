@@ -46,10 +46,10 @@ class Text(_Strict):
 
 
 class Splitting(_Strict):
-    """Patterns of splitting rules (spec section 5.2)."""
+    """Patterns of splitting rules, and the patterns of each rule (spec section 5.2)."""
 
-    digit: str
-    gpt2: str
+    patterns: Mapping[str, str]
+    rules: Mapping[str, tuple[str, ...]]
 
 
 class Blocks(_Strict):

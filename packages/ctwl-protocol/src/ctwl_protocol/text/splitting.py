@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import AfterValidator
 
 from ..errors import ProxyMalformed
 from ..numbers import NUMBERS
 
-SplittingRule: TypeAlias = Literal["gpt2", "digits-gpt2"]
+_PATTERNS = NUMBERS.splitting.patterns
 
-DIGITS_ALONE = NUMBERS.splitting.digit
+DIGITS_ALONE = _PATTERNS["digit"]
 """The pattern of rules that make each digit a piece of its own."""
 
-SPLITS: dict[SplittingRule, tuple[str, ...]] = {
-    "gpt2": (NUMBERS.splitting.gpt2,),
-    "digits-gpt2": (DIGITS_ALONE, NUMBERS.splitting.gpt2),
-}
+SPLITS = {rule: tuple(_PATTERNS[name] for name in names) for rule, names in NUMBERS.splitting.rules.items()}
 """Splitting rules by name: patterns, applied one after the other. Each match becomes a piece of its own."""
+
+
+def _known(rule: str) -> str:
+    if rule not in SPLITS:
+        raise ValueError(f"it should be one of {', '.join(SPLITS)}")
+    return rule
+
+
+SplittingRule: TypeAlias = Annotated[str, AfterValidator(_known)]
+"""The name of a splitting rule."""
 
 ONE_PIECE = re.compile(r" ?(?:[A-Za-z]+|[!-&(-/:-@\[-`{-~]+)")
 """A word, or a run of marks without an apostrophe: a text that is one piece under every rule."""

@@ -7,11 +7,11 @@ A strategy is a name here and a folder with its row of traits; in it ``reference
 from __future__ import annotations
 
 from enum import StrEnum
+from importlib import import_module
 
 from ctwl_protocol import Profile
 
 from ...errors import StrategyUnsuitable
-from . import delta, gumbel, unbiased
 from .traits import Traits
 
 __all__ = ["Decoding", "Strategy", "check_sigma"]
@@ -35,7 +35,7 @@ class Strategy(StrEnum):
         return self.traits.factors is not None
 
 
-_TRAITS = {Strategy.UNBIASED: unbiased.TRAITS, Strategy.GUMBEL: gumbel.TRAITS, Strategy.DELTA: delta.TRAITS}
+_TRAITS: dict[Strategy, Traits] = {each: import_module(f".{each}", __package__).TRAITS for each in Strategy}
 
 
 class Decoding(StrEnum):

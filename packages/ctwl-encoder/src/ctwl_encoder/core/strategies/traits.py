@@ -57,6 +57,7 @@ class Traits:
             the code space. From 0.4 follow 94 tokens for one code, enough for nine texts in ten by ``unbiased``
             (evaluation/reading/recovery.py has 100 tokens).
         ranks: whether a token's rank says more to the reader than its membership.
+        draws: whether it leaves a single token, so that no other watermark can run after it.
         sigma: the only share of ``V`` that suits the strategy; None for any.
     """
 
@@ -64,4 +65,5 @@ class Traits:
     factors: Callable[[Branch, Lots], NDArray[np.float64]] | None = None
     bits_per_token: float = 0.4
     ranks: bool = False
+    draws: bool = False
     sigma: tuple[int, int] | None = None

@@ -8,7 +8,6 @@ import torch
 from transformers import LogitsProcessor
 from transformers.generation import BaseWatermarkingConfig
 
-from ...core.strategies import Strategy
 from ...errors import StrategyUnsuitable
 from .processor import CTWLLogitsProcessor, not_saved
 from .sampling import refuse_continuous_batching
@@ -36,15 +35,15 @@ class WatermarksInTurn(BaseWatermarkingConfig):  # type: ignore[misc]  # transfo
         """A processor for one call of ``generate``, which runs each config's new processor.
 
         Raises:
-            StrategyUnsuitable: one of ours by ``gumbel`` is not the last.
+            StrategyUnsuitable: one of ours that draws, such as ``gumbel``, is not the last.
             CTWLError: see :meth:`CTWLWatermarkingConfig.construct_processor`.
         """
         refuse_continuous_batching(device)
         processors = [config.construct_processor(vocab_size, device) for config in self.configs]
         for each in processors[:-1]:
-            if isinstance(each, CTWLLogitsProcessor) and each.marker.strategy is Strategy.GUMBEL:
+            if isinstance(each, CTWLLogitsProcessor) and (strategy := each.marker.strategy).traits.draws:
                 raise StrategyUnsuitable(
-                    "gumbel leaves a single token, so no watermark can run behind it: put it last, or name unbiased"
+                    f"{strategy} leaves a single token, so no watermark can run after it: put it last, or name unbiased"
                 )
         return _InTurn(processors)
 

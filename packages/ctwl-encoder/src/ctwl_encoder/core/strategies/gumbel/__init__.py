@@ -10,4 +10,5 @@ TRAITS = Traits(
     factors=exponential_minimum,
     bits_per_token=1.0,  # 44 tokens for one code (evaluation/writing/gumbel.py has 30)
     ranks=True,
+    draws=True,
 )
