@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shlex
 import sys
@@ -13,21 +14,29 @@ from threading import Thread
 from typing import Any
 
 import httpx
+import jsonschema
 import pytest
 
 from ctwl_conformance.adapter.detector import EndpointDetector
 from ctwl_conformance.adapter.endpoint import EndpointError
-from ctwl_conformance.adapter.messages import Ask
+from ctwl_conformance.adapter.messages import Ask, Heard, Started
 from ctwl_conformance.command import main
-from ctwl_conformance.run.detectors import REQUESTS
+from ctwl_conformance.run.bench import Bench
+from ctwl_conformance.run.detectors import FOUND as OWN
+from ctwl_conformance.run.detectors import REQUESTS, own_question, requests_of
 from ctwl_conformance.run.results import Report
 from ctwl_protocol import CTWLError
 from ctwl_protocol.asking import Answer, Question, schema
 from ctwl_protocol.errors import FormatUnknown, QuestionTooLarge
 
 PROVIDER = 700
+TOLD = Started(name="mine", version="2", classes=["detector"], provider=PROVIDER)
 SCHEMAS = Path(__file__).parents[1] / "schemas"
 Reply = tuple[int, dict[str, Any]]
+
+
+def heard_of(status: int, told: Any, media_type: str = "application/json") -> Heard:
+    return Heard(status=status, body=json.dumps(told).encode().hex(), media_type=media_type)
 
 
 def refusal(status: int, code: str) -> Reply:
@@ -61,6 +70,7 @@ def serving(answer: Callable[[str, bytes], Reply]) -> Iterator[str]:
             data = json.dumps(told).encode()
             self.send_response(status)
             self.send_header("content-length", str(len(data)))
+            self.send_header("content-type", "application/json; charset=utf-8")
             self.end_headers()
             self.wfile.write(data)
 
@@ -125,8 +135,7 @@ def faults(answer: Callable[[str, bytes], Reply]) -> set[str]:
     """The cases of ``asked`` that a detector fails."""
     found = set()
     for request in REQUESTS:
-        status, told = answer(request.media_type, request.body(PROVIDER))
-        if request.wrong(PROVIDER, status, json.dumps(told).encode()):
+        if request.wrong(TOLD, heard_of(*answer(request.media_type, request.body(TOLD)))):
             found.add(f"asked/{request.name}")
     return found
 
@@ -135,6 +144,71 @@ def faults(answer: Callable[[str, bytes], Reply]) -> set[str]:
 def test_what_is_wrong_in_one_thing_is_seen(name: str) -> None:
     answer, seen_by = WRONG[name]
     assert faults(right) == set() and seen_by in faults(answer)
+
+
+def keeping(days: int) -> Callable[[str, bytes], Reply]:
+    """A detector that keeps each text so many days."""
+
+    def answer(kind: str, body: bytes) -> Reply:
+        status, told = right(kind, body)
+        if status == 200 and Question.from_bytes(body).keep_days < days:
+            return refusal(422, "keep-refused")
+        return status, told | ({"kept_days": days} if status == 200 else {})
+
+    return answer
+
+
+def test_one_that_keeps_texts_conforms_where_it_says_so() -> None:
+    told, answer = TOLD.model_copy(update={"keep_days": 30}), keeping(30)
+    for request in requests_of(told):
+        assert request.wrong(told, heard_of(*answer(request.media_type, request.body(told)))) == "", request.name
+    liar = heard_of(*changed(kept_days=30)("application/json", REQUESTS[0].body(TOLD)))
+    assert "kept longer" in REQUESTS[0].wrong(TOLD, liar)
+
+
+def test_a_text_of_the_makers_own_must_be_found() -> None:
+    told = TOLD.model_copy(update={"found": "The harvest this year"})
+    assert OWN in requests_of(told) and OWN not in requests_of(TOLD)
+    body = OWN.body(told)
+    assert "unable; expected found" in OWN.wrong(told, heard_of(*right("application/json", body)))
+    assert OWN.wrong(told, heard_of(*changed(**FOUND)("application/json", body))) == ""
+
+
+def test_a_message_says_what_was_expected() -> None:
+    requests = {request.name: request for request in REQUESTS}
+    answer = heard_of(*right("application/json", REQUESTS[0].body(TOLD)))
+    assert requests["media-type"].wrong(TOLD, answer) == "status 200; expected 415 unsupported-type"
+    page = answer.model_copy(update={"media_type": "text/html"})
+    assert "its media type is 'text/html'" in REQUESTS[0].wrong(TOLD, page)
+    other = requests["no-token"].wrong(TOLD, heard_of(*refusal(401, "who")))
+    assert other == "status 401 with the code 'who'; expected 200 or 401 token-refused"
+    assert all(request.section.startswith("20.") for request in REQUESTS)
+
+
+@pytest.mark.parametrize(
+    ("provider", "days", "asked", "sent"),
+    [
+        (700, 0, b'{"provider": 42, "keep_days": 0}    ', b'{"provider": 700, "keep_days": 0}   '),
+        (7, 3, b'{"keep_days":0,"provider": 42}', b'{"keep_days": 3,"provider": 7}'),
+        (7, 0, b'{"provider": 42}', b'{"provider": 7} '),
+        (42, 30, b'{"keep_days": 0.5}', b'{"keep_days": 0.5}'),
+        (700, 0, b'{"provider": 42}', b'{"provider": 700}'),
+        (42, 0, b"", b""),
+    ],
+)
+def test_a_vector_is_asked_of_any_provider_in_as_many_bytes(
+    provider: int, days: int, asked: bytes, sent: bytes
+) -> None:
+    assert own_question(asked, TOLD.model_copy(update={"provider": provider, "keep_days": days})) == sent
+
+
+def test_the_suites_own_command_needs_no_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("ours")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    command = "ctwl-conformance adapter detector --url http://127.0.0.1:9/ --provider 42 --name mine --version 3"
+    with Bench({"detector": [f"{command} --keep-days 30 --found {tmp_path / 'text'}"]}, size="quick") as bench:
+        (subject,) = bench.of("detector")
+    assert subject.told == TOLD.model_copy(update={"version": "3", "provider": 42, "keep_days": 30, "found": "ours"})
 
 
 @pytest.mark.slow
@@ -152,7 +226,7 @@ def test_a_detector_that_is_not_there_is_an_error() -> None:
 
     client = httpx.Client(transport=httpx.MockTransport(silent))
     with pytest.raises(EndpointError, match="does it listen"):
-        EndpointDetector("http://x", 1, client=client).ask(Ask(id=1, body="00", media_type="a/b", authorized=True))
+        EndpointDetector("http://x", TOLD, client=client).ask(Ask(id=1, body="00", media_type="a/b", authorized=True))
 
 
 def test_the_token_is_sent_where_it_is_asked_for() -> None:
@@ -160,14 +234,64 @@ def test_the_token_is_sent_where_it_is_asked_for() -> None:
 
     def take(request: httpx.Request) -> httpx.Response:
         seen.append(request.headers.get("authorization"))
-        return httpx.Response(200, content=b"a" * 100_000)
+        return httpx.Response(200, stream=httpx.ByteStream(b"a" * 100_000))
 
-    detector = EndpointDetector("http://x", 1, "word", client=httpx.Client(transport=httpx.MockTransport(take)))
+    client = httpx.Client(transport=httpx.MockTransport(take))
+    detector = EndpointDetector("http://x", TOLD, "word", client=client)
     for authorized in (True, False):
         heard = detector.ask(Ask(id=1, body="00", media_type="a/b", authorized=authorized))
         assert len(heard.body) == 2 * 65_537
     assert seen == ["Bearer word", None]
 
 
+@pytest.mark.parametrize(
+    ("told", "slept", "status"),
+    [(["20", "20"], [20, 20], 200), (["30", "30", "30"], [30, 30], 429), (["66"], [], 429), (["soon"], [], 429),
+     (["0"], [], 429), ([""], [], 429), (["-5"], [], 429), (["9" * 5000], [], 429)],
+)  # fmt: skip
+def test_who_is_told_to_come_later_comes_later_within_bounds(told: list[str], slept: list[int], status: int) -> None:
+    replies = [
+        httpx.Response(429, stream=httpx.ByteStream(b"{}"), headers={"retry-after": after} if after else {})
+        for after in told
+    ]
+    replies.append(
+        httpx.Response(200, stream=httpx.ByteStream(b"{}"), headers={"content-type": "Application/JSON; charset=utf-8"})
+    )
+    waits: list[float] = []
+    client = httpx.Client(transport=httpx.MockTransport(lambda _: replies.pop(0)))
+    detector = EndpointDetector("http://x", TOLD, client=client, sleep=waits.append)
+    heard = detector.ask(Ask(id=1, body="00", media_type="a/b", authorized=True))
+    assert (heard.status, waits) == (status, slept)
+    assert heard.media_type == ("application/json" if status == 200 else "")
+
+
+def test_an_answer_that_is_packed_unasked_is_not_unpacked() -> None:
+    packed = gzip.compress(b"{}")
+    asked: list[str] = []
+
+    def take(request: httpx.Request) -> httpx.Response:
+        asked.append(request.headers["accept-encoding"])
+        return httpx.Response(200, stream=httpx.ByteStream(packed), headers={"content-encoding": "gzip"})
+
+    detector = EndpointDetector("http://x", TOLD, client=httpx.Client(transport=httpx.MockTransport(take)))
+    heard = detector.ask(Ask(id=1, body="00", media_type="a/b", authorized=True))
+    assert (bytes.fromhex(heard.body), asked) == (packed, ["identity"])
+
+
 def test_the_published_schema_is_the_models() -> None:
-    assert json.loads((SCHEMAS / "asking.schema.json").read_text()) == schema()
+    published = json.loads((SCHEMAS / "asking.schema.json").read_text())
+    assert published == schema()
+    assert '"default": []' not in json.dumps(published)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"basis": ["watermark"] * 5}, {"places": [[0, 1]] * 65}, {"places": [[0, 1, 2]]}, {"says": "a" * 501},
+     {"error_rate": 2}, {"more": 1}, {"kept_days": 367}],
+)  # fmt: skip
+def test_the_schema_bounds_what_the_text_bounds(fields: dict[str, Any]) -> None:
+    answer = {"format": "ctwl-answer/1", "provider": 42, "places": [], "kept_days": 0, "says": ""} | FOUND
+    wanted = schema() | {"$ref": "#/$defs/Answer"}
+    jsonschema.validate(answer, wanted)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(answer | fields, wanted)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import gzip
 import ipaddress
 import socket
 import ssl
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from itertools import repeat
@@ -325,6 +327,35 @@ def test_a_refusal_is_told_with_its_reason() -> None:
     for body in (b"<html>", b'{"code": "\\u001b[2J"}', b'{"code": "UPPER"}', b"[]"):
         reply = asked(sending(http(body, "418 Teapot")))
         assert (reply.outcome, reply.code) == ("refused", "status-418")
+
+
+def test_a_refusal_that_comes_before_the_question_is_sent_is_heard() -> None:
+    """It closes its side of the connection, so what is still sent meets an error."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def refuse() -> None:
+            plain, _ = listener.accept()
+            with plain:
+                plain.recv(100)
+                plain.sendall(http(b'{"code": "input-too-large", "message": "too long"}', "413 Too Large"))
+
+        threading.Thread(target=refuse, daemon=True).start()
+        long = Question(provider=700, text="\N{GRINNING FACE}" * 100_000, level=1e-4)
+        (reply,) = ask_all([Query(SIGNPOST, 0, long)], Network({HOST: listener.getsockname()}))
+    assert (reply.outcome, reply.code, reply.says) == ("refused", "input-too-large", "too long")
+
+
+def test_an_answer_is_not_unpacked() -> None:
+    reply = asked(sending(http(gzip.compress(b" " * (1 << 24)), "200 OK", "content-encoding: gzip")))
+    assert (reply.outcome, reply.code) == ("no-answer", "answer-malformed")
+
+
+def test_an_answer_leaves_nothing_behind() -> None:
+    with playing(answering("200 OK", "set-cookie: who=you", "connection: keep-alive", **FOUND)) as detector:
+        for _ in range(2):
+            (reply,) = ask_all([QUERY], Network({HOST: detector.place}))
+            assert reply.outcome == "found"
+    assert len(detector.requests) == 2 and b"who=you" not in detector.requests[1]
 
 
 def test_places_are_those_of_the_whole_text() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from ctwl_protocol import STANDARD
 from ctwl_protocol.profile import TOYS
 
+from .messages import Started
 from .reference import ReferenceDecoder, ReferenceRegistryClient, ToyEncoder
 from .serving import Implementation, serve
 
@@ -45,6 +46,10 @@ def add_commands(commands: Any) -> None:
     detector.add_argument("--url", required=True, help="where it listens, such as http://127.0.0.1:8080/")
     detector.add_argument("--provider", type=int, required=True, metavar="N", help="the provider's number")
     detector.add_argument("--token", metavar="FILE", help="a file with a bearer token, where it asks for one")
+    detector.add_argument("--keep-days", type=int, default=0, metavar="N", help="days that it keeps texts (default 0)")
+    detector.add_argument("--found", type=Path, metavar="FILE", help="a text of yours in which it must find its mark")
+    detector.add_argument("--name", help="what it is called in the report (default: detector N)")
+    detector.add_argument("--version", default="-", help="its version, for the report")
     detector.set_defaults(make=_detector)
     http = kinds.add_parser("http", help="an encoder behind an OpenAI-compatible endpoint")
     http.add_argument(
@@ -76,7 +81,15 @@ def _detector(options: argparse.Namespace) -> Implementation:
     from .detector import EndpointDetector
 
     token = Path(options.token).read_text(encoding="ascii").strip() if options.token else None
-    return EndpointDetector(options.url, options.provider, token)
+    told = Started(
+        name=options.name or f"detector {options.provider}",
+        version=options.version,
+        classes=["detector"],
+        provider=options.provider,
+        keep_days=options.keep_days,
+        found=options.found.read_text(encoding="utf-8") if options.found else None,
+    )
+    return EndpointDetector(options.url, told, token)
 
 
 def _http(options: argparse.Namespace) -> Implementation:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError, ValidationInfo, model_validator
 
+from ctwl_protocol.numbers import NUMBERS
 from ctwl_protocol.profile import describe_error
 from ctwl_protocol.records.record import RecordDocument
 from ctwl_protocol.schema import Part, read_json
@@ -60,6 +61,8 @@ class Started(Part):
         profiles: names of the profiles that it encodes or decodes under.
         families: the families of vectors that it answers.
         provider: the registry's number of the provider for whom a detector answers; null where it is none.
+        keep_days: how many days a detector keeps texts.
+        found: a text of the maker's own in which a detector must find its mark; null where none is named.
     """
 
     name: _Name
@@ -68,6 +71,8 @@ class Started(Part):
     profiles: _Names = Field([])
     families: _Names = Field([])
     provider: Annotated[int, Field(ge=0, lt=1 << 10)] | None = None
+    keep_days: Annotated[int, Field(ge=0, le=NUMBERS.asking.days)] = 0
+    found: Annotated[str, Field(min_length=1, max_length=NUMBERS.asking.least_characters)] | None = None
 
 
 class Encoded(Part):
@@ -140,10 +145,11 @@ class Weighed(Part):
 
 
 class Heard(Part):
-    """What a detector answered to a POST: the status, and the body in hexadecimal."""
+    """What a detector answered to a POST: the status, the body in hexadecimal, its media type without parameters."""
 
     status: Annotated[int, Field(ge=100, lt=600)]
     body: Annotated[_Hex, Field(max_length=2 << 20)]
+    media_type: Annotated[str, Field(max_length=200)] = "application/json"
 
 
 class Stopped(Part):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -129,8 +130,14 @@ def _roles(commands: Commands) -> dict[str, list[Role]]:
     return found
 
 
+def _words(command: str) -> list[str]:
+    """The words of a command; where it is the suite's own, of the suite that runs, whatever lies on the PATH."""
+    words = shlex.split(command)
+    return [sys.executable, "-m", "ctwl_conformance", *words[1:]] if words[:1] == ["ctwl-conformance"] else words
+
+
 def _started(command: str, roles: list[Role], taken: Iterable[str], limits: Limits | None) -> Subject:
-    adapter = Adapter(shlex.split(command), limits)
+    adapter = Adapter(_words(command), limits)
     told, failure = None, None
     try:
         told = adapter.describe()

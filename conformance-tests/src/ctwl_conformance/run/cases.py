@@ -11,7 +11,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, TypeVar
 
-from ..adapter import AdapterErrored, Ask, Decode, Decoded, Heard, Verified, VerifyRegistry, Weigh, Weighed
+from ..adapter import AdapterErrored, Ask, Decode, Decoded, Heard, Started, Verified, VerifyRegistry, Weigh, Weighed
 from ..adapter.messages import Refused, Role, Skipped
 from ..families import FAMILIES as VECTOR_FAMILIES
 from ..families.asking import body_of
@@ -22,7 +22,7 @@ from ..vectors.numeric import Numeric
 from .bench import Bench, Subject, Written
 from .bounds import Bound, interval
 from .classes import classes_of
-from .detectors import LEAST, NUMBERED, REQUESTS, STATUSES, Request, question, wrong
+from .detectors import LEAST, STATUSES, Request, own_question, question, requests_of, wrong
 from .exceptions import Exceptions
 from .results import Measure, Question, Result, Statistics
 from .texts import ALPHA, FAMILIES, HUMAN, HUMAN_ALPHA, PUBLIC, TextFamily, code_of, human_texts, setting
@@ -121,7 +121,7 @@ def all_cases(bench: Bench) -> Iterator[Case]:
                 if classes_of(vector.family, asked):
                     yield _vector_case(subject, vector, asked)
     for detector in bench.of("detector"):
-        yield from (_asked_case(detector, request) for request in REQUESTS)
+        yield from (_asked_case(detector, request) for request in requests_of(detector.told))
         yield _found_case(detector, setting(PUBLIC).humans[bench.size])
     yield from _text_cases(bench)
     numerics = load_numeric()
@@ -268,27 +268,26 @@ def _judge_human(decoder: Subject, profile: str, texts: int) -> Outcome:
 
 
 def _asked_case(detector: Subject, request: Request) -> Case:
-    told = {"family": "asked", "section": "20", "comment": request.comment}
+    told = {"family": "asked", "section": request.section, "comment": request.comment}
     judge = partial(_judge_asked, detector, request)
     return _case(judge, [detector], ["detector"], kind="exact", name=f"asked/{request.name}", **told)
 
 
 def _judge_asked(detector: Subject, request: Request) -> Outcome:
-    body, provider = request.body(_provider(detector)), _provider(detector)
-    status, heard = _post(detector, body, request.media_type, authorized=request.authorized)
-    if what := request.wrong(provider, status, heard):
+    told = _provided(detector)
+    body = request.body(told)
+    heard = _post(detector, body, request.media_type, authorized=request.authorized)
+    if what := request.wrong(told, heard):
         raise Failed(f"{what}; asked {_short(body[:_SHOWN].decode('utf-8', 'replace'))}")
     return Outcome()
 
 
 def _judge_question(detector: Subject, vector: Vector) -> Outcome:
-    """A vector, as the detector takes it from outside: for its own provider."""
-    code, own = vector.expected["status"], f'"provider": {_provider(detector)}'
-    body = body_of(vector.input).replace(NUMBERED.encode(), own.encode())
-    status, heard = _post(detector, body)
+    """A vector, as the detector takes it from outside."""
+    code, body = vector.expected["status"], own_question(body_of(vector.input), _provided(detector))
     expected = (STATUSES[code], "" if code == "ok" else code)
     fewer = (413, "input-too-large") if len(body) > LEAST else None
-    if what := wrong(body, status, heard, expected, fewer):
+    if what := wrong(body, _post(detector, body), expected, fewer):
         raise Failed(f"{what}; asked {_short(vector.input)}")
     return Outcome()
 
@@ -302,26 +301,24 @@ def _found_case(detector: Subject, texts: int) -> Case:
 def _judge_found(detector: Subject, texts: int) -> Outcome:
     found = 0
     for text in human_texts(PUBLIC, texts):
-        body = question(_provider(detector), text, level=HUMAN_ALPHA)
-        status, heard = _post(detector, body)
-        if what := wrong(body, status, heard, (200, "")):
+        body = question(_provided(detector), text)
+        heard = _post(detector, body)
+        if what := wrong(body, heard, (200, "")):
             raise Failed(what)
-        found += json.loads(heard)["outcome"] == "found"
+        found += json.loads(bytes.fromhex(heard.body))["outcome"] == "found"
     return _held(found, texts, HUMAN)
 
 
-def _provider(detector: Subject) -> int:
+def _provided(detector: Subject) -> Started:
+    """What a detector says of itself, its provider's number included."""
     if detector.told is None or detector.told.provider is None:
         raise Failed("it does not say for which provider it answers")
-    return detector.told.provider
+    return detector.told
 
 
-def _post(
-    detector: Subject, body: bytes, media_type: str = "application/json", *, authorized: bool = True
-) -> tuple[int, bytes]:
+def _post(detector: Subject, body: bytes, media_type: str = "application/json", *, authorized: bool = True) -> Heard:
     request = Ask(id=0, body=body.hex(), media_type=media_type, authorized=authorized)
-    heard = _answered(detector, detector.adapter.ask(request, Heard))
-    return heard.status, bytes.fromhex(heard.body)
+    return _answered(detector, detector.adapter.ask(request, Heard))
 
 
 # A proxy runtime states its weights at places of human text.

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ctwl_protocol import CTWLError
 from ctwl_protocol.asking import MAX_ANSWER, MAX_QUESTION, Answer, Question
+from ctwl_protocol.numbers import NUMBERS
 from ctwl_protocol.schema import read_json
 
+from ..adapter.messages import Heard, Started
 from .texts import human_passage
 
 STATUSES = {"ok": 200, "question-malformed": 400, "format-unknown": 400, "input-too-large": 413}
 """By the answers of the vectors of ``question``."""
 
-LEAST = 20_000
+LEAST = NUMBERS.asking.least_characters
 """Characters that each detector takes; of what has more bytes it may say that it is too large."""
-
-NUMBERED = '"provider": 42'
-"""So the vectors name the provider; the detector's own number is asked in its place."""
 
 
 @dataclass(frozen=True)
@@ -29,40 +29,50 @@ class Request:
 
     Attributes:
         name: of the case.
+        section: of the specification.
         comment: what it is about.
-        body: from the provider's number to the bytes that are sent.
+        body: from what the detector says of itself to the bytes that are sent.
         expected: status and code; the code is empty for an answer.
         or_else: another status and code that is right too.
+        outcome: that an answer must have; empty where any is right.
         media_type: of the body.
         authorized: whether the adapter adds its token.
     """
 
     name: str
+    section: str
     comment: str
-    body: Callable[[int], bytes]
+    body: Callable[[Started], bytes]
     expected: tuple[int, str] = (200, "")
     or_else: tuple[int, str] | None = None
+    outcome: str = ""
     media_type: str = "application/json"
     authorized: bool = True
 
-    def wrong(self, provider: int, status: int, body: bytes) -> str:
+    def wrong(self, told: Started, heard: Heard) -> str:
         """What is wrong with the answer; empty where nothing is."""
-        return wrong(self.body(provider), status, body, self.expected, self.or_else)
+        if what := wrong(self.body(told), heard, self.expected, self.or_else):
+            return what
+        found = json.loads(bytes.fromhex(heard.body))["outcome"] if self.outcome else ""
+        return "" if found == self.outcome else f"the outcome is {found}; expected {self.outcome}"
 
 
-def wrong(
-    asked: bytes, status: int, body: bytes, expected: tuple[int, str], or_else: tuple[int, str] | None = None
-) -> str:
-    """What is wrong with an answer; empty where nothing is."""
-    if status == 200:
+def wrong(asked: bytes, heard: Heard, expected: tuple[int, str], or_else: tuple[int, str] | None = None) -> str:
+    """What is wrong with what a detector answers to a body; empty where nothing is."""
+    body = bytes.fromhex(heard.body)
+    wanted = " or ".join(" ".join(map(str, each)).strip() for each in (expected, or_else) if each)
+    if heard.status == 200 and (200, "") in (expected, or_else):
+        if heard.media_type != "application/json":
+            return f"status 200, but its media type is {heard.media_type!r}; expected 'application/json'"
         try:
             Answer.from_bytes(body, Question.from_bytes(asked))
         except CTWLError as error:
-            return f"status 200, but {error}" if expected[0] == 200 else f"status 200; expected {expected[0]}"
-    found = (status, "" if status == 200 else code_in(body))
-    if found in (expected, or_else):
+            return f"status 200, but {error}"
         return ""
-    return f"status {status} with the code {found[1]!r}; expected {' '.join(map(str, expected)).strip()}"
+    code = code_in(body)
+    if heard.status != 200 and (heard.status, code) in (expected, or_else):
+        return ""
+    return f"status {heard.status}{f' with the code {code!r}' if heard.status != 200 else ''}; expected {wanted}"
 
 
 def code_in(body: bytes) -> str:
@@ -74,10 +84,18 @@ def code_in(body: bytes) -> str:
     return str(code)
 
 
-def question(provider: int, text: str, **changed: Any) -> bytes:
-    """A question as JSON."""
-    told = {"format": "ctwl-question/1", "provider": provider, "text": text, "level": 0.05, "keep_days": 0} | changed
-    return json.dumps(told, ensure_ascii=False).encode()
+def question(told: Started, text: str, **changed: Any) -> bytes:
+    """A question to a detector as JSON: for its own provider, at the level of human texts, to be kept as it does."""
+    asked = {"format": "ctwl-question/1", "provider": told.provider, "text": text, "level": 0.05}
+    return json.dumps(asked | {"keep_days": told.keep_days} | changed, ensure_ascii=False).encode()
+
+
+def own_question(body: bytes, told: Started) -> bytes:
+    """A vector's question for a detector: with its own provider and days, and as many bytes, where that can be."""
+    own = body.replace(b'"provider": 42', b'"provider": %d' % (told.provider or 0))
+    own = re.sub(rb'"keep_days": ?0(?=[\s,}])', b'"keep_days": %d' % told.keep_days, own)
+    longer = len(own) - len(body)
+    return own[:-longer] if longer > 0 and not own[-longer:].strip() else own.ljust(len(body))
 
 
 def _human(size: int) -> str:
@@ -85,21 +103,35 @@ def _human(size: int) -> str:
 
 
 REQUESTS = (
-    Request("answers", "a text by people", lambda n: question(n, _human(800))),
-    Request("strict-level", "a level of 1e-12", lambda n: question(n, _human(800), level=1e-12)),
-    Request("short", "a text of one character", lambda n: question(n, "a")),
-    Request("long", "a text of 20,000 characters", lambda n: question(n, _human(LEAST))),
-    Request("characters", "characters beyond 16 bits, marks, controls, no letters", lambda n: question(
+    Request("answers", "20.2", "a text by people", lambda n: question(n, _human(800))),
+    Request("strict-level", "20.2", "a level of 1e-12", lambda n: question(n, _human(800), level=1e-12)),
+    Request("short", "20.2", "a text of one character", lambda n: question(n, "a")),
+    Request("long", "20.3", f"a text of {LEAST:,} characters", lambda n: question(n, _human(LEAST))),
+    Request("escapes", "20.3", f"a text of {LEAST:,} characters, each written as an escape of 12 bytes",
+            lambda n: question(n, "x").replace(b'"x"', b'"%s"' % (b"\\ud83d\\ude80" * LEAST))),
+    Request("characters", "20.1", "characters beyond 16 bits, marks, controls, no letters", lambda n: question(
         n, "\U0001f680e\u0301\u202e\u0000\r\n\u2028" * 40)),
-    Request("may-be-kept", "a text that may be kept for 366 days", lambda n: question(n, _human(800), keep_days=366)),
-    Request("charset", "a media type with a charset", lambda n: question(n, _human(800)),
+    Request("may-be-kept", "20.1", "a text that may be kept for 366 days",
+            lambda n: question(n, _human(800), keep_days=NUMBERS.asking.days)),
+    Request("not-kept", "20.3", "a text that must not be kept: who keeps it refuses",
+            lambda n: question(n, _human(800), keep_days=0), (200, ""), (422, "keep-refused")),
+    Request("charset", "20.1", "a media type with a charset", lambda n: question(n, _human(800)),
             media_type="application/json; charset=utf-8"),
-    Request("media-type", "another media type", lambda n: question(n, _human(80)), (415, "unsupported-type"),
+    Request("media-type", "20.3", "another media type", lambda n: question(n, _human(80)), (415, "unsupported-type"),
             media_type="text/plain"),
-    Request("other-provider", "another provider", lambda n: question(n ^ 512, _human(80)), (422, "provider-unknown")),
-    Request("too-large", "a body of more than a mebibyte", lambda n: question(n, "a" * MAX_QUESTION),
+    Request("other-provider", "20.3", "another provider",
+            lambda n: question(n, _human(80), provider=(n.provider or 0) ^ 512), (422, "provider-unknown")),
+    Request("too-large", "20.3", "a body of more than a mebibyte", lambda n: question(n, "a" * MAX_QUESTION),
             (413, "input-too-large")),
-    Request("no-token", "without a token: a public detector answers", lambda n: question(n, _human(80)),
-            (401, "token-refused"), (200, ""), authorized=False),
+    Request("no-token", "20.3", "without the token that the adapter has, if any: answered in public, or refused",
+            lambda n: question(n, _human(80)), (200, ""), (401, "token-refused"), authorized=False),
 )  # fmt: skip
 """The cases of the family ``asked``."""
+
+FOUND = Request("found", "20.2", "a text of the maker's own", lambda n: question(n, n.found or ""), outcome="found")
+"""A further one, where the maker names a text."""
+
+
+def requests_of(told: Started | None) -> Sequence[Request]:
+    """What a detector is asked."""
+    return (*REQUESTS, FOUND) if told and told.found else REQUESTS

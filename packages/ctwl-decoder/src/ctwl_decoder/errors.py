@@ -244,9 +244,20 @@ class KeepRefused(DecoderError):
 
 
 class RateExceeded(DecoderError):
-    """One asker asks too often."""
+    """One asker asks too often.
+
+    Attributes:
+        after: seconds until the asker may ask again.
+    """
 
     code = "rate-exceeded"
+
+    def __init__(self, message: str, after: int) -> None:
+        super().__init__(message, after)
+        self.after = after
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 # ---- prove and verify ----

@@ -6,21 +6,22 @@ Both read as hostile: bytes are bounded, nothing is converted, unknown fields ar
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from .errors import AnswerMalformed, FormatUnknown, QuestionMalformed, QuestionTooLarge
+from .numbers import NUMBERS
 from .registry.entries import ProviderCode
-from .schema import Many, Part, as_tuple, describe_error, read_json
+from .schema import Part, as_tuple, describe_error, read_json
 
-MAX_QUESTION = 1 << 20
+MAX_QUESTION = NUMBERS.asking.question_bytes
 """Bytes of a question."""
 
-MAX_ANSWER = 1 << 16
+MAX_ANSWER = NUMBERS.asking.answer_bytes
 """Bytes of an answer, and of the head before it."""
 
-MAX_TEXT = 100_000
+MAX_TEXT = NUMBERS.asking.characters
 """Characters of a text that is asked about."""
 
 QUESTION: Literal["ctwl-question/1"] = "ctwl-question/1"
@@ -30,7 +31,8 @@ Outcome = Literal["found", "none", "unable"]
 Basis = Literal["watermark", "metadata", "retrieval", "forensics"]
 _Rate = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 _Place = Annotated[int, Field(ge=0, le=MAX_TEXT)]
-_Days = Annotated[int, Field(ge=0, le=366)]
+_Pair = Annotated[tuple[_Place, _Place], as_tuple]
+_Days = Annotated[int, Field(ge=0, le=NUMBERS.asking.days)]
 
 _WHOLE = ConfigDict(json_schema_serialization_defaults_required=True)
 """What is written has every field."""
@@ -69,7 +71,7 @@ class Question(Part):
         if len(data) > MAX_QUESTION:
             raise QuestionTooLarge(f"a question has at most {MAX_QUESTION >> 10} KiB; ask about a passage")
         value = _object(data, QuestionMalformed)
-        if value.get("format", QUESTION) != QUESTION:
+        if isinstance(form := value.get("format"), str) and form != QUESTION:
             raise FormatUnknown(f"this detector knows {QUESTION} alone; ask in that form")
         if isinstance(text := value.get("text"), str) and len(text) > MAX_TEXT:
             raise QuestionTooLarge(f"a text has at most {MAX_TEXT:,} characters; ask about a passage")
@@ -100,12 +102,12 @@ class Answer(Part):
     format: Literal["ctwl-answer/1"] = ANSWER
     provider: ProviderCode
     outcome: Outcome
-    basis: Annotated[Many[Basis], Field(max_length=4)]
+    basis: Annotated[tuple[Basis, ...], Field(max_length=len(get_args(Basis))), as_tuple]
     error_rate: _Rate | None
     measured: bool | None
-    places: Annotated[Many[Annotated[tuple[_Place, _Place], as_tuple]], Field(max_length=64)] = ()
+    places: Annotated[tuple[_Pair, ...], Field(max_length=NUMBERS.asking.places), as_tuple] = ()
     kept_days: _Days = 0
-    says: Annotated[str, Field(max_length=500)] = ""
+    says: Annotated[str, Field(max_length=NUMBERS.asking.says)] = ""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -156,7 +158,7 @@ class Refusal(BaseModel):
     """The body of a refusal. Further fields are left aside: a server before the detector may add some."""
 
     code: Annotated[str, Field(pattern="^[a-z-]{1,40}$")]
-    message: Annotated[str, Field(max_length=2000)] = ""
+    message: Annotated[str, Field(max_length=NUMBERS.asking.message)] = ""
 
 
 def _object(data: bytes, malformed: type[AnswerMalformed | QuestionMalformed]) -> dict[str, Any]:
@@ -184,6 +186,9 @@ def schema() -> dict[str, Any]:
     """JSON Schema of the messages, for implementers whose language is not Python."""
     models = (Question, Answer, Refusal)
     _, document = TypeAdapter.json_schemas([(model, "serialization", TypeAdapter(model)) for model in models])
+    for each in document["$defs"].values():
+        for name in each["required"]:
+            each["properties"][name].pop("default", None)  # it is never left out
     document["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     document["title"] = "Asking a detector"
     document["description"] = "The messages are under $defs; section 20 says what else they keep to."

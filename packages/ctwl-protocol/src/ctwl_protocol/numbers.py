@@ -109,6 +109,19 @@ class Registry(_Strict):
     fields: tuple[int, int]
 
 
+class Asking(_Strict):
+    """Bounds of questions to detectors and of their answers (spec section 20)."""
+
+    characters: int
+    question_bytes: int
+    days: int
+    answer_bytes: int
+    places: int
+    says: int
+    least_characters: int
+    message: int
+
+
 class Scores(_Strict):
     """The scores of a language model (spec section 10.1)."""
 
@@ -253,6 +266,7 @@ class Numbers(_Strict):
     records: Records
     documents: Documents
     registry: Registry
+    asking: Asking
     scores: Scores
     light: Light
     search: Search

@@ -14,6 +14,7 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -66,7 +67,8 @@ class Network:
             with self._connected(host, ends) as plain:
                 connection = _Connection(host)
                 connection.sock = _Bounded(plain, ends)
-                connection.request("POST", parts.path or "/", body, headers)
+                with suppress(ConnectionError):  # a refusal may come, and end the connection, before all is sent
+                    connection.request("POST", parts.path or "/", body, headers)
                 response = connection.getresponse()
                 return response.status, response.read(MAX_ANSWER + 1)
         except TimeoutError as error:

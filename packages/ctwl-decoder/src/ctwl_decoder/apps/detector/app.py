@@ -61,8 +61,8 @@ def _add_questions(
 
     @app.post("/")
     async def asked(request: Request) -> Response:
-        if media_type(request) != "application/json":
-            raise UnsupportedType("the body must be application/json")
+        if media_type(request) != "application/json" or "content-encoding" in request.headers:
+            raise UnsupportedType("the body must be application/json, without a content coding")
         gate.check(request)
         question = Question.from_bytes(await request.body())
         if len(question.text) > limits.characters:

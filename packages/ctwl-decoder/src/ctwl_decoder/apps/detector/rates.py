@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 
@@ -28,7 +29,8 @@ class Rates:
         left, since = self._left.get(asker, (self._rate, now))
         left = min(self._rate, left + (now - since) * self._rate / 60)
         if left < 1:
-            raise RateExceeded(f"at most {self._rate:g} questions a minute; ask again in a minute")
+            after = math.ceil((1 - left) * 60 / self._rate)
+            raise RateExceeded(f"at most {self._rate:g} questions a minute; ask again in {after} seconds", after)
         self._left[asker] = (left - 1, now)
         if len(self._left) > _MOST:
             for each in sorted(self._left, key=lambda each: self._left[each][1])[: _MOST // 2]:

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ctwl_protocol import CTWLError
 
-from ...errors import BodyTooSlow, InputTooLarge, RequestCancelled, ServiceClosing, TimedOut
+from ...errors import BodyTooSlow, InputTooLarge, RateExceeded, RequestCancelled, ServiceClosing, TimedOut
 from .admission import client_of
 from .limits import Limits
 from .metrics import Metrics
@@ -123,7 +123,7 @@ class Front:
             return answer(500, _FAILED)
         status, problem = problem_of(error)
         self._metrics.rejected.labels(problem.code).inc()
-        return answer(status, problem)
+        return answer(status, problem, {"retry-after": str(error.after)} if isinstance(error, RateExceeded) else None)
 
 
 class _Unread(Exception):

@@ -73,7 +73,7 @@ def problem_of(error: CTWLError) -> tuple[int, Problem]:
 
 def answer(status: int, problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
     """A problem as an answer."""
-    headers = {**(headers or {}), **_ADVICE.get(status, {})}
+    headers = {**_ADVICE.get(status, {}), **(headers or {})}
     # A message may quote what a client sent, with lone surrogates in it.
     message = problem.message.encode("utf-8", "backslashreplace").decode()
     return JSONResponse({"code": problem.code, "message": message}, status, headers)
