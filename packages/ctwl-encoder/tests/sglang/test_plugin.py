@@ -334,6 +334,23 @@ def test_a_note_that_a_client_wrote_is_replaced(monkeypatch: pytest.MonkeyPatch)
     assert Note.of(request.sampling_params.custom_params) is None
 
 
+@pytest.mark.parametrize(
+    ("params", "fixed"),
+    [
+        ({"json_schema": "{}"}, True), ({"regex": "[a-z]+"}, True), ({"ebnf": 'root ::= "a"'}, True),
+        ({"structural_tag": '{"structures": [], "triggers": ["<call>"]}'}, False), ({}, False),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_an_answer_of_a_fixed_form_is_marked_where_the_operator_says_so_alone(
+    monkeypatch: pytest.MonkeyPatch, params: dict[str, Any], fixed: bool
+) -> None:
+    for marks in (False, True):
+        server = Server(monkeypatch, fixed_forms=marks)
+        request = server.request("a", [1], **params)
+        assert (Note.of(request.sampling_params.custom_params) is None) == (fixed and not marks)
+
+
 def test_no_name_of_a_request_switches_the_mark_off(monkeypatch: pytest.MonkeyPatch) -> None:
     server = Server(monkeypatch, clients="none")
     request = server.request("HEALTH_CHECK_mine", [1])

@@ -43,7 +43,7 @@ def other_marks(text: str) -> list[OtherMark]:
 _SAYS = {
     "microsoft": "The text has the four invisible code points by which Microsoft marks text of an AI",
     "c2pa": "The text has a C2PA manifest, which claims who made the text, and how; its signature is not verified "
-    "here; C2PA's own tools verify it",
+    "here, but by C2PA's own tools",
     "variation-selectors": "The text has bytes that are hidden as variation selectors",
     "tags": "The text has a message that is hidden as invisible tags",
     "zero-width": "The text has a run of characters without a width, as programs write that hide a message",
