@@ -4,7 +4,7 @@ Qwen2.5-Coder-0.5B-Instruct answers held-out questions of a chat through its cha
 or to the same number of tokens. It is run by ``Encoder.generate``; by transformers' ``generate`` with the config of
 docs/providers/transformers.md; by vLLM in bfloat16 on the processor, which is asked all questions at once; and by
 llama.cpp's server in 4 to 8 bits, one question after the other. Servers stream their answers. Every answer is read for
-a registered provider, as ``ctwl-decode`` reads it. What the encoder or the server's log foretells stands beside.
+a registered provider, as ``ctwl-decode`` reads it. What a server's log foretells stands beside.
 
     make test-vllm test-llama     # installs the servers
     python -m evaluation.reading.servers
@@ -24,13 +24,14 @@ import torch
 from transformers.generation import utils as generation_utils
 
 from ctwl_decoder import Decoder
-from ctwl_encoder import Bridge, CTWLWatermarkingConfig, Encoder
+from ctwl_encoder import Bridge, CTWLWatermarkingConfig
 from ctwl_encoder.core.expected_evidence import chance_found
 from ctwl_encoder.models import pad_on_the_left
+from ctwl_protocol.causal_lm import load_tokenizer
 from ctwl_protocol.proxy import open_proxy
 
 from ..shared import real_models
-from ..shared.answers import QUESTIONS
+from ..shared.answers import QUESTIONS, Writing
 from ..shared.cache import recalled, sources
 from ..shared.experiment import OFFLINE, Options, Result, experiment, tracked
 from ..shared.measures import rate
@@ -39,6 +40,9 @@ from ..shared.servers import LLAMA, VLLM, Served, Server
 from ..shared.texts import PROVIDER, VERSION, Nucleus
 
 MODEL = "qwen2.5-coder-0.5b"
+SHORT = 100
+"""Proxy tokens below which an answer is counted as a short one."""
+
 COOL, WARM = (0.7, 0.95), (1.0, 1.0)
 """Temperature and top-p."""
 
@@ -61,14 +65,13 @@ class Asked:
 
 
 def by_encoder(asked: Asked) -> list[list[Served]]:
-    """By ``Encoder.generate``."""
-    encoder, found = Encoder(*real_models.load(MODEL), open_proxy(OFFLINE)), []
+    """By ``Encoder.generate``: the answers of ``models``, of which the first tokens count."""
+    tokenizer, found = load_tokenizer(str(real_models.folder_of(MODEL))), []
+    prompts = real_models.chat(MODEL, asked.questions)
     for temperature, top_p in asked.settings:
-        written = encoder.generate(
-            asked.questions, PROVIDER, VERSION, chat=True, temperature=temperature, top_p=top_p,
-            max_new_tokens=asked.tokens, seed=asked.seed,
-        )  # fmt: skip
-        found.append([Served(each.text, each.expected_log2_p) for each in written])
+        answers = Writing(MODEL, temperature, top_p, seed=asked.seed).answers(prompts)
+        texts = tokenizer([answer.whole.text for answer in answers], add_special_tokens=False)["input_ids"]
+        found.append([Served(tokenizer.decode(ids[: asked.tokens]), None) for ids in texts])
     return found
 
 
@@ -145,6 +148,7 @@ def row(decoder: Decoder, way: Way, setting: tuple[float, float], answers: Seque
         "foretold": round(sum(chances), 1) if chances else None,
         "median p": float(np.median([report.p_value for report in reports])),
         "proxy tokens, median": float(np.median(lengths)),
+        "short": sum(length < SHORT for length in lengths),
     }
 
 

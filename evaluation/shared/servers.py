@@ -142,7 +142,8 @@ def _answers(client: httpx.Client) -> bool:
 def _vllm(model: str, log: Path) -> list[str]:
     told = {"provider": PROVIDER, "version": VERSION, "profile": OFFLINE, "log": str(log)}
     return [
-        "serve", str(real_models.folder_of(model)), "--served-model-name", _NAME, "--dtype", "bfloat16",
+        "-m", "vllm.entrypoints.openai.api_server",  # the wheel for processors lacks what `vllm serve` looks for
+        "--model", str(real_models.folder_of(model)), "--served-model-name", _NAME, "--dtype", "bfloat16",
         "--max-model-len", "1024", "--max-num-seqs", "32", "--enforce-eager", "--no-async-scheduling",
         "--additional-config", json.dumps({"ctwl": told}),
     ]  # fmt: skip
@@ -156,7 +157,7 @@ def _llama(model: str, log: Path) -> list[str]:
 
 
 VLLM = Server(
-    ".venv-vllm/bin/vllm",
+    ".venv-vllm/bin/python",
     _vllm,
     at_once=32,
     plain={"top_k": 0, "repetition_penalty": 1.0},

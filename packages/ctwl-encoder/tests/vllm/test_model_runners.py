@@ -22,7 +22,7 @@ pytest.importorskip("vllm", reason="the plug-in is tested in an environment of i
 import torch
 from vllm import SamplingParams
 from vllm.exceptions import VLLMValidationError
-from vllm.v1.sample.logits_processor import MoveDirectionality
+from vllm.v1.sample.logits_processor import BatchUpdateBuilder, MoveDirectionality
 from vllm.v1.sample.ops.topk_topp_sampler import apply_top_k_top_p
 from vllm.v1.watermarking.gumbel import GumbelWatermarkDetector, GumbelWatermarker
 from vllm.v1.worker.gpu.sample.logits_processor import (
@@ -600,6 +600,31 @@ def test_a_log_has_each_text_from_its_beginning_to_its_end(folder: Path, tmp_pat
     summary = Summary.of(log.read_bytes().splitlines())
     assert summary.complete and summary.without_end == 0
     assert [(day.marked_texts, day.unmarked_texts, day.ended) for day in summary.days.values()] == [(2, 1, 2)]
+
+
+def test_a_text_of_v1_that_ends_while_others_go_on_has_its_end_in_the_log(folder: Path, tmp_path: Path) -> None:
+    """V1 fills its row with the last request, and then does not name it as removed."""
+    log = tmp_path / "ctwl.log"
+    told = {"provider": 42, "profile": PROFILE, "strategy": "unbiased", "log": str(log)}
+    runner, words = Runner(folder, told), load_model("smollm2")[1](" ".join(PROMPTS))["input_ids"]
+    params = SamplingParams(n=2, seed=7)
+    runner.validate(params)
+    ones = [params.clone(), params.clone()]
+    ones[1].seed = 8
+    v1 = CTWLLogitsProcessor(runner.vllm_config, torch.device("cpu"), False)
+    outputs: list[list[int]] = [list(words), list(words)]
+    batch = BatchUpdateBuilder()
+    batch.added = [(row, ones[row], None, outputs[row]) for row in (0, 1)]
+    v1.update_state(batch.get_and_reset(2))
+    v1.apply(torch.randn(2, 49152))
+    batch.removed_append(0)
+    batch.moved.append((1, batch.pop_removed(), MoveDirectionality.UNIDIRECTIONAL))  # as InputBatch.condense does
+    v1.update_state(batch.get_and_reset(1))
+    assert list(v1.rows.served) == [0] and not v1.rows.served[0][0].finished
+    v1.serving.log._thread.shutdown()
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    (begun, _), (ended,) = ([line for line in lines if line["event"] == event] for event in ("begin", "again"))
+    assert ended["begun"] == [begun["process"], begun["line"]]
 
 
 def test_a_draft_that_is_not_accepted_is_no_token_of_the_log(folder: Path, tmp_path: Path) -> None:

@@ -32,7 +32,12 @@ class RowsV1:
             self.served[row] = served, output
 
     def move(self, one: int, other: int, direction: MoveDirectionality) -> None:
-        """A request moves from one row to another, or two change places."""
+        """A request moves from one row to another, or two change places.
+
+        A row that takes another in has lost its request, which the runner then does not name as removed.
+        """
+        if direction != MoveDirectionality.SWAP:
+            self.leave(other)
         first, second = self.served.pop(one, None), self.served.pop(other, None)
         if first is not None:
             self.served[other] = first
