@@ -4,9 +4,6 @@ A text of so many tokens, written by ``unbiased``, stands between two lines of a
 given files. Found: a span with its code. Overlap: characters that the span and the passage share, over those that
 either has; 0 where none is found. The same texts are also read as the paper does: windows whose best code has a
 posterior of 1 - 1e-5.
-
-Some of the texts, alone, also go through each of the changes of ``changes.py``, and are read by the light scores. The
-median p-value counts a text whose code is not found as 1.
 """
 
 from __future__ import annotations
@@ -16,7 +13,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ctwl_decoder import Decoder
 from ctwl_decoder.report.model import Span
 from ctwl_encoder import Encoder
 from ctwl_protocol.proxy import open_proxy
@@ -28,7 +24,6 @@ from ..shared.outcomes import LEVEL
 from ..shared.paper import Passage, passages
 from ..shared.prompts import generated
 from ..shared.readers import reader
-from .changes import CHANGES, Change
 
 T = TypeVar("T", Span, Passage)
 
@@ -53,21 +48,9 @@ def summary(found: Sequence[tuple[Sequence[object], int]]) -> dict[str, Any]:
     }
 
 
-def changed(decoder: Decoder, texts: Sequence[tuple[str, int]], change: Change) -> dict[str, Any]:
-    """How many texts are found after a change; each has its code."""
-    least = []
-    for text, code in texts:
-        right, _ = right_of(decoder.decode(change(text), alpha=LEVEL, score="light").spans, code)
-        least.append(min((span.p_value for span in right), default=1.0))
-    return {
-        "found with the right code": rate(sum(each < 1 for each in least), len(least)),
-        "median p": float(f"{np.median(least):.3g}"),
-    }
-
-
 @experiment(
-    quick={"texts": 2, "tokens": 60, "around": 100, "changed": 1},
-    takes="human", texts=100, tokens=200, around=1000, changed=20, batch=20, seed=1,
+    quick={"texts": 2, "tokens": 60, "around": 100},
+    takes="human", texts=100, tokens=200, around=1000, batch=20, seed=1,
 )  # fmt: skip
 def main(options: Options) -> Result:
     """Run the experiment."""
@@ -85,16 +68,12 @@ def main(options: Options) -> Result:
         papers.append(right_of(passages(proxy, proxy.tokenizer.encode(text)), generation.beacon.code))
         overlaps.append(overlap(found[-1][0], len(head) + 1, len(head) + 1 + len(generation.text)))
     seen = [each for each in overlaps if each]
-    alone = [(each.text, each.beacon.code) for each in written[: options.changed]]
     return {
         "pasted": {
             **summary(found),
             "overlap, mean": round(float(np.mean(overlaps)), 4),
             "overlap of those found, median": round(float(np.median(seen)), 4) if seen else None,
             "the paper's windows": summary(papers),
-        },
-        "changed": {
-            name: changed(decoder, alone, change) for name, change in tracked(list(CHANGES.items()), "changes")
         },
     }
 

@@ -64,6 +64,7 @@ def test_a_result_says_how_it_came_about(tmp_path: Path, capsys: pytest.CaptureF
         "preservation",
         "false_positives",
         "pasted",
+        "changed",
         "bench",
         "defaults",
         "models",
