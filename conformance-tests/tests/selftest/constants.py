@@ -55,7 +55,7 @@ MODULES = {
     "ctwl_decoder.statistics.light": "light-units",
     "ctwl_decoder.statistics.null": "null randomised record-doubts",
     NUMBERS: "normalization blocks rivals units light-units windows tests beacon layout record null canonical envelope "
-    "root registry registry-key decode-record",
+    "root registry registry-key question answer decode-record",
 }
 """The modules whose constants are changed, and the families that are asked first; then come all that need no other
 package."""
@@ -65,7 +65,7 @@ PARTS = {
     "ctwl_decoder.statistics.compiled": "add_units",
     "ctwl_decoder.statistics.null": "Null",
     NUMBERS: "text.deleted|text.spaces|text.line_ends|text.single_quotes|text.double_quotes|text.hyphens|text.ellipses|"
-    "text.white_space|blocks|rivals|records|documents|registry|scores|light|null.floor|search.window_lengths|"
+    "text.white_space|blocks|rivals|records|documents|registry|asking|scores|light|null.floor|search.window_lengths|"
     "search.window_part|search.window_step|search.positions_per_code|search.one_code|search.whole|search.record_tests",
 }
 """What of a module says what the specification says, where the module does more than that."""
@@ -96,6 +96,8 @@ SAME = {
     "numbers registry.entries 16384": "so many entries exceed the registry's bytes",
     "numbers registry.models 16": "there are 16 versions, each once",
     "numbers registry.fields.[01] (4|64)": "80 bits have at most 63 fields",
+    "numbers asking.least_characters 20000": "what a detector must take, which the cases of asked show",
+    "numbers asking.message 2000": "the length of a message",
     "entries _Field 64 #1": "a layout has at most 60 bits behind its beacon",
     "envelope Envelope.unsigned 'ctwl-envelope/1' #1": "only operators sign",
     "keys _LOW_ORDER [01] #.": "the curve's equation refuses them too",
