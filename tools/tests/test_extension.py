@@ -22,6 +22,7 @@ from ctwl_protocol.registry import bundled
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright")
 from chromium import CHROMIUM, Browser, chromium_with
+from firefox import FIREFOX, firefox_with
 
 EXAMPLES = {name: (web_folder() / "page" / "examples" / f"{name}.txt").read_text("utf-8").strip() for name in
             ("marked", "human")}  # fmt: skip
@@ -240,3 +241,15 @@ def test_places_are_counted_in_characters_however_deep_the_words_are(
     assert text == "\U0001f600 deep <b>words</b>"
     page.evaluate("(text) => ctwl.mark(text, [{ start: 2, end: 6 }])", text)
     assert page.evaluate("[...CSS.highlights.get('ctwl-passage')].map(String)") == ["deep"]
+
+
+@pytest.mark.skipif(FIREFOX is None, reason="no Firefox on this machine")
+@pytest.mark.slow
+def test_firefox_reads_a_page_and_marks_its_passage(site: str, tmp_path: Path) -> None:
+    (tmp_path / "extension.zip").write_bytes(extension.packed(extension.files()))
+    (tmp_path / "profile").mkdir()
+    with firefox_with(tmp_path / "extension.zip", tmp_path / "profile") as browser:
+        browser.go(f"{site}/article.html")
+        assert browser.press() == ["1", "A watermark was found"]
+        marked = browser.evaluate("return [...CSS.highlights.get('ctwl-passage')].map(String).join('')")
+        assert marked == EXAMPLES["marked"].replace("\n\n", "")

@@ -261,7 +261,9 @@ def test_what_cannot_be_read_is_refused_with_its_code(page: Any, tmp_path: Path)
         page.locator("#file").set_input_files(tmp_path / "odd.txt")
         sync_api.expect(page.get_by_role("status")).to_contain_text(f"({code})")
     read(page, " https://example.com/a?b#c\n")
-    sync_api.expect(page.get_by_role("status")).to_contain_text("This is the address of a page")
+    sync_api.expect(page.get_by_role("status")).to_contain_text(
+        "It is a link to a page, which is not opened here; open it in a browser"
+    )
     read(page, "  ")
     sync_api.expect(page.get_by_role("status")).to_contain_text("Paste a text first")
     read(page, "Too short.").wait_for()
@@ -341,9 +343,7 @@ def test_a_container_that_is_pasted_is_opened_or_named(page: Any) -> None:
         assert "What you pasted was" in page.locator("#packed").text_content()
         assert page.locator("#verdict").text_content() == "A watermark was found"
     read(page, base64.encodebytes(b"%PDF-1.7" + bytes(200)).decode())
-    sync_api.expect(page.get_by_role("status")).to_contain_text(
-        "This is a PDF, which is not opened here; copy its words"
-    )
+    sync_api.expect(page.get_by_role("status")).to_contain_text("It is a PDF, which is not opened here; copy its words")
     assert page.locator("#result").is_hidden()
 
 
