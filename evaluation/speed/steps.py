@@ -62,7 +62,7 @@ def timed(call: Callable[..., T], *given: Any, **named: Any) -> tuple[float, T]:
 
 def steps(model: Any, markings: Mapping[str, Marking], tokens: torch.Tensor) -> Iterator[dict[str, float]]:
     """Seconds of the parts of each step of a batch, int64 (rows, PAST + steps)."""
-    given = model(tokens[:, :PAST], use_cache=True)
+    given = model(tokens[:, :PAST], use_cache=True, logits_to_keep=1)
     for column in tokens[:, PAST:].T:
         past = given.past_key_values
         took, given = timed(model, column[:, None], past_key_values=past, use_cache=True)
