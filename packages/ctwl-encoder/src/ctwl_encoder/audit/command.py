@@ -59,7 +59,7 @@ def read_logs(names: Sequence[str]) -> Summary:
         OptionOutOfRange: one cannot be read, or there is no line of a log in any.
     """
     with ExitStack() as files:
-        summary = Summary.of(_lines([files.enter_context(_opened(name)) for name in names]))
+        summary = Summary.of(_lines([files.enter_context(opened(name)) for name in names]))
     if not summary.lines:
         raise OptionOutOfRange(
             'there is no line of a log of texts; a server writes one with "log" in its configuration'
@@ -68,8 +68,8 @@ def read_logs(names: Sequence[str]) -> Summary:
 
 
 @contextmanager
-def _opened(name: str) -> Iterator[BinaryIO]:
-    """A log; OptionOutOfRange where it cannot be read."""
+def opened(name: str) -> Iterator[BinaryIO]:
+    """A log; ``-`` is standard input. It raises OptionOutOfRange where it cannot be read."""
     try:
         with nullcontext(sys.stdin.buffer) if name == "-" else open_file(name) as file:
             yield file

@@ -11,7 +11,7 @@ from enum import Enum
 from functools import partial
 from itertools import islice
 from threading import Event
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import FastAPI, Query, Request
 from pydantic import BaseModel, Field
@@ -22,8 +22,8 @@ from ctwl_protocol import Profile
 from ...errors import NotOpened, NotText, OptionOutOfRange, UnsupportedType
 from ...report.model import Report
 from .manifests import MAX_RESULTS, Codes, Manifests, Match, Matches, codes_of_value, open_manifests
-from .problems import Problem
-from .schema import PROBLEMS, media_type, text_in
+from .problems import PROBLEMS, refusals
+from .schema import media_type, text_in
 from .service import Service
 
 PREFIX = "/v1/matches/"
@@ -81,9 +81,7 @@ def manifests_of(source: str, profile: Profile) -> Manifests:
 def add_c2pa(app: FastAPI, service: Service, profile: Profile, manifests: Manifests) -> None:
     """Add the routes to the service."""
     tags: list[str | Enum] = ["C2PA"]
-    answers: dict[int | str, dict[str, Any]] = {
-        status: {"model": Problem, "description": why} for status, why in _PROBLEMS.items()
-    }
+    answers = refusals(_PROBLEMS)
 
     @app.get("/v1/services/supportedAlgorithms", tags=tags, summary="The algorithms whose bindings are resolved")
     async def supported() -> Algorithms:
