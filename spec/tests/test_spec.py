@@ -12,7 +12,8 @@ import ctwl_decoder.errors
 import ctwl_encoder.errors
 import ctwl_protocol.errors
 from ctwl_protocol import CTWLError, Profile, get_profile
-from ctwl_protocol.profile import Tokenizer, published_names
+from ctwl_protocol.profile import published_names
+from ctwl_protocol.profile.document import Tokenizer
 
 ROOT = Path(__file__).parents[2]
 NAMES = ["README", "core", "reader", "profiles", "encoder", "records", "registry", "private", "asking", "rationale"]

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from .run.classes import ROLES
+
 if TYPE_CHECKING:
     from .run.bench import Bench
     from .run.cases import Case
@@ -18,14 +20,13 @@ if TYPE_CHECKING:
     from .run.results import Result
 
 _BENCH: pytest.StashKey[Bench] = pytest.StashKey()
-_ROLES = ("encoder", "decoder", "registry-client", "detector")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The options of ``ctwl-conformance run`` that a test run needs."""
     group = parser.getgroup("ctwl", "CTWL conformance")
-    for role in _ROLES:
-        group.addoption(f"--ctwl-{role}", action="append", default=[], metavar="CMD", help=f"adapter of a {role}")
+    for role, what in ROLES.items():
+        group.addoption(f"--ctwl-{role}", action="append", default=[], metavar="CMD", help=f"adapter of {what}")
     group.addoption("--ctwl-size", choices=["quick", "standard", "thorough"], default="quick", help="how many texts")
     group.addoption("--ctwl-seed", type=int, default=1, help="of records, samples and edits")
     group.addoption(
@@ -38,7 +39,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     """Add the cases after the collected tests, before other plug-ins deselect any."""
-    given: dict[Any, list[str]] = {role: config.getoption(f"ctwl_{role.replace('-', '_')}") for role in _ROLES}
+    given: dict[Any, list[str]] = {role: config.getoption(f"ctwl_{role.replace('-', '_')}") for role in ROLES}
     if not any(given.values()):
         return
     from ctwl_protocol import CTWLError

@@ -32,7 +32,7 @@ from ctwl_decoder.errors import AddressRefused, NoAnswer
 from ctwl_decoder.report.model import Signpost
 from ctwl_protocol.asking import MAX_ANSWER, Answer, Question
 from ctwl_protocol.errors import AnswerMalformed
-from ctwl_protocol.registry import Detector
+from ctwl_protocol.registry.entries import Detector
 
 HOST = "one.example"
 TEXT = "The council met on Tuesday."

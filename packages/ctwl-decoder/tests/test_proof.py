@@ -25,8 +25,9 @@ from ctwl_protocol.errors import ProfileNotPrivate, ProxyMalformed
 from ctwl_protocol.profile import public_key
 from ctwl_protocol.profile.private import commitment, for_user, write_private
 from ctwl_protocol.proxy import Proxy, open_proxy
-from ctwl_protocol.registry import CertificateEntry, Envelope, Registry, Role, Root, Trusted
+from ctwl_protocol.registry import Envelope, Registry, Role, Root, Trusted
 from ctwl_protocol.registry import keys as registry_keys
+from ctwl_protocol.registry.entries import CertificateEntry
 from ctwl_protocol.registry.store import save_trusted
 from ctwl_protocol.registry.workflow import begin
 

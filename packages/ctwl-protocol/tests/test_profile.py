@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from ctwl_protocol import STANDARD, Profile, canonical, get_profile, load_profile, published_names
 from ctwl_protocol.errors import ProfileMalformed, ProfileUnknown
-from ctwl_protocol.profile import ProxyModel, UniformProxy, public_key
+from ctwl_protocol.profile import ProxyModel, public_key
+from ctwl_protocol.profile.document import UniformProxy
 
 # A digest that changes is a profile that changed: give the profile a new name instead.
 DIGESTS = {

@@ -30,7 +30,8 @@ from ctwl_protocol.errors import (
     TokenOutOfRange,
 )
 from ctwl_protocol.partition.reference import quantize
-from ctwl_protocol.profile import GPT2, ProxyFile, ProxyModel
+from ctwl_protocol.profile import GPT2, ProxyModel
+from ctwl_protocol.profile.document import ProxyFile
 from ctwl_protocol.proxy import Proxy, ProxyTokenizer, find_files, load_tensors, open_proxy
 from ctwl_protocol.proxy.model import (
     build_model,

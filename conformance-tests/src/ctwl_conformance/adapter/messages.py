@@ -11,9 +11,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError, ValidationInfo, model_validator
 
 from ctwl_protocol.numbers import NUMBERS
-from ctwl_protocol.profile import describe_error
 from ctwl_protocol.records.record import RecordDocument
-from ctwl_protocol.schema import Part, read_json
+from ctwl_protocol.schema import Part, describe_error, read_json
 
 PROTOCOL: Literal["ctwl-adapter/1"] = "ctwl-adapter/1"
 """Version of the protocol; another one would be another protocol."""

@@ -12,8 +12,8 @@ from typing import Any, BinaryIO
 from pydantic import ValidationError
 
 from ctwl_protocol import CTWLError
-from ctwl_protocol.profile import describe_error
 from ctwl_protocol.records.record import Record
+from ctwl_protocol.schema import describe_error
 
 from .messages import (
     MAX_LINE,

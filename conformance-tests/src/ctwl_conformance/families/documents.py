@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 from ctwl_protocol import Profile, canonical, get_profile
-from ctwl_protocol.profile import private, public_key, read_profile
+from ctwl_protocol.profile import private, public_key
+from ctwl_protocol.profile.lookup import read_profile
 
 from .family import JSON, family, unhex
 

@@ -45,10 +45,7 @@ def _relay(data: JSON) -> JSON:
 @family("slot")
 def _slot(data: JSON) -> JSON:
     word = hashing.slot_word(bytes.fromhex(data["key"]), data["tail"])
-    return {
-        "word": word,
-        "interleaved": [slots.slot_of(codes, word) for codes in range(1, 5)],
-    }
+    return {"word": word, "interleaved": [slots.slot_of(codes, word) for codes in range(1, 5)]}
 
 
 @family("sealing")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ctwl_protocol.profile import FORMAT, read_profile
+from ctwl_protocol.profile.document import FORMAT
+from ctwl_protocol.profile.lookup import read_profile
 from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry.keys import read_key
 from ctwl_protocol.secret_file import unlock

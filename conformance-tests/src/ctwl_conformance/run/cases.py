@@ -96,10 +96,8 @@ class Case:
         except Skip as why:
             verdict, found = "skipped", {"reason": str(why)}
         except AdapterErrored as error:
-            verdict, found = (
-                "errored",
-                {"reason": str(error), "error": error.kind, "stderr": error.stderr, "at_fault": error.label},
-            )
+            verdict, found = "errored", {"reason": str(error), "at_fault": error.label}
+            found |= {"error": error.kind, "stderr": error.stderr}
         except Exception as error:  # the report of all other cases must not be lost with this one
             verdict, found = "errored", {"reason": f"a fault of the suite's own: {type(error).__name__}: {error}"}
         return known.applied(self._result(verdict, **found, seconds=round(time.monotonic() - began, 3)))
@@ -111,7 +109,8 @@ class Case:
 def all_cases(bench: Bench) -> Iterator[Case]:
     """Every case that these implementations can be asked."""
     for subject in bench.subjects:
-        yield _start_case(subject)
+        about, start = "it starts, and claims the roles that it was given for", partial(_judge_start, subject)
+        yield _case(start, [subject], subject.roles, kind="start", family="start", section="14", comment=about)
     vectors = load()
     for subject in bench.subjects:
         if subject.told:
@@ -122,29 +121,18 @@ def all_cases(bench: Bench) -> Iterator[Case]:
                     yield _vector_case(subject, vector, asked)
     for detector in bench.of("detector"):
         yield from (_asked_case(detector, request) for request in requests_of(detector.told))
-        yield _found_case(detector, setting(PUBLIC).humans[bench.size])
+        judge = partial(_judge_found, detector)
+        yield _human_case(judge, detector, "detector", "20.2", setting(PUBLIC).humans[bench.size])
     yield from _text_cases(bench)
     numerics = load_numeric()
     for decoder in bench.of("decoder"):
         for profile in decoder.profiles:
-            yield _human_case(decoder, profile, setting(profile).humans[bench.size])
+            judge = partial(_judge_human, decoder, profile)
+            yield _human_case(judge, decoder, "decoder", "12", setting(profile).humans[bench.size], profile=profile)
         yield from (_numeric_case(decoder, numeric) for numeric in numerics if numeric.profile in decoder.profiles)
 
 
 # An implementation starts.
-
-
-def _start_case(subject: Subject) -> Case:
-    about = "it starts, and claims the roles that it was given for"
-    return _case(
-        partial(_judge_start, subject),
-        [subject],
-        subject.roles,
-        kind="start",
-        family="start",
-        section="14",
-        comment=about,
-    )
 
 
 def _judge_start(subject: Subject) -> Outcome:
@@ -217,16 +205,10 @@ def _text_cases(bench: Bench) -> Iterator[Case]:
 
 def _text_case(bench: Bench, encoder: Subject, decoder: Subject, profile: str, family: TextFamily) -> Case:
     texts = family.texts(profile, bench.size)
-    return _case(
-        partial(_judge_texts, bench, encoder, decoder, profile, family, texts),
-        [encoder, decoder],
-        ["encoder", "decoder"],
-        kind="statistical",
-        family=family.name,
-        section=family.section,
-        comment=f"{texts} texts of {family.tokens(profile)} tokens: {family.comment}",
-        profile=profile,
-    )
+    about = f"{texts} texts of {family.tokens(profile)} tokens: {family.comment}"
+    told = {"family": family.name, "section": family.section, "comment": about, "profile": profile}
+    judge = partial(_judge_texts, bench, encoder, decoder, profile, family, texts)
+    return _case(judge, [encoder, decoder], ["encoder", "decoder"], kind="statistical", **told)
 
 
 def _judge_texts(
@@ -250,13 +232,15 @@ def _is_right(found: Decoded, written: Written, layout: int) -> bool:
     return found.record == written.record
 
 
-# A decoder reads what people wrote.
+# A decoder reads, or a detector is asked, what people wrote.
 
 
-def _human_case(decoder: Subject, profile: str, texts: int) -> Case:
-    about = f"{texts} texts by people, read at the level {HUMAN_ALPHA}"
-    told = {"family": "human", "section": "12", "comment": about, "profile": profile}
-    return _case(partial(_judge_human, decoder, profile, texts), [decoder], ["decoder"], kind="statistical", **told)
+def _human_case(
+    judge: Callable[[int], Outcome], subject: Subject, role: Role, section: str, texts: int, **told: str
+) -> Case:
+    about = f"{texts} texts by people, {'read' if role == 'decoder' else 'asked'} at the level {HUMAN_ALPHA}"
+    told |= {"family": "human", "section": section, "comment": about}
+    return _case(partial(judge, texts), [subject], [role], kind="statistical", **told)
 
 
 def _judge_human(decoder: Subject, profile: str, texts: int) -> Outcome:
@@ -290,12 +274,6 @@ def _judge_question(detector: Subject, vector: Vector) -> Outcome:
     if what := wrong(body, _post(detector, body), expected, fewer):
         raise Failed(f"{what}; asked {_short(vector.input)}")
     return Outcome()
-
-
-def _found_case(detector: Subject, texts: int) -> Case:
-    about = f"{texts} texts by people, asked at the level {HUMAN_ALPHA}"
-    told = {"family": "human", "section": "20.2", "comment": about}
-    return _case(partial(_judge_found, detector, texts), [detector], ["detector"], kind="statistical", **told)
 
 
 def _judge_found(detector: Subject, texts: int) -> Outcome:

@@ -14,6 +14,12 @@ ConformanceClass: TypeAlias = Literal[
 """What an implementation may conform as."""
 
 
+ROLES: Mapping[Role, str] = {
+    "encoder": "an encoder", "decoder": "a decoder", "registry-client": "a registry client", "detector": "a detector",
+}  # fmt: skip
+"""What implementations are driven as, in words."""
+
+
 @dataclass(frozen=True)
 class Rules:
     """What a class asks for, by families of vectors and texts.

@@ -21,6 +21,7 @@ from typing import Any, get_args
 from ctwl_protocol.command import help_in
 
 from ..adapter import Limits
+from .classes import ROLES
 from .results import Conformance, Report, Verdict
 from .texts import SEEDS, SIZES
 
@@ -39,14 +40,9 @@ def add_commands(commands: Any) -> None:
         epilog=help_in(__doc__),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    for name, what in (
-        ("encoder", "an encoder"),
-        ("decoder", "a decoder"),
-        ("registry-client", "a registry client"),
-        ("detector", "a detector"),
-    ):
+    for role, what in ROLES.items():
         parser.add_argument(
-            f"--{name}", action="append", type=_command, default=[], metavar="CMD", help=f"{what}; repeat for several"
+            f"--{role}", action="append", type=_command, default=[], metavar="CMD", help=f"{what}; repeat for several"
         )
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of the report")
     parser.add_argument("--skip", type=Path, metavar="FILE", help="cases to leave out: lines of a pattern and a reason")
@@ -101,15 +97,9 @@ def run_suite(options: argparse.Namespace) -> int:
     from .exceptions import Exceptions
     from .runner import run, write
 
-    commands: Commands = {
-        "encoder": options.encoder,
-        "decoder": options.decoder,
-        "registry-client": options.registry_client,
-        "detector": options.detector,
-    }
+    commands: Commands = {role: getattr(options, role.replace("-", "_")) for role in ROLES}
     if not any(commands.values()):
-        what = "--encoder, --decoder, --registry-client or --detector"
-        print(f"ctwl-conformance: name an adapter: {what}", file=sys.stderr)
+        print(f"ctwl-conformance: name an adapter: {', '.join(f'--{role}' for role in ROLES)}", file=sys.stderr)
         return 2
     exceptions = Exceptions.of(options.skip, options.xfail)
     options.out.mkdir(parents=True, exist_ok=True)

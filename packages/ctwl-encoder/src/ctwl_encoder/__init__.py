@@ -14,14 +14,8 @@ if TYPE_CHECKING:
     from .integrations.transformers import CTWLLogitsProcessor, CTWLWatermarkingConfig
 
 __all__ = [
-    "Bridge",
-    "CTWLLogitsProcessor",
-    "CTWLWatermarkingConfig",
-    "Encoder",
-    "EncoderError",
-    "Generation",
-    "Strategy",
-]
+    "Bridge", "CTWLLogitsProcessor", "CTWLWatermarkingConfig", "Encoder", "EncoderError", "Generation", "Strategy",
+]  # fmt: skip
 
 _HOMES = {
     "Bridge": "ctwl_protocol.bridge",

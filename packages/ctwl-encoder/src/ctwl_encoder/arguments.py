@@ -6,6 +6,9 @@ import argparse
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ctwl_protocol.environment import PROFILE
+from ctwl_protocol.profile import OFFLINE_MODEL
+
 from .core.strategies import Strategy
 from .errors import OptionOutOfRange
 from .options import Options, kind_of
@@ -31,6 +34,23 @@ def add_options(group: _ActionsContainer, model: type[Options], names: Collectio
         # Alone, --version is how other programs are asked for their own.
         alone: dict[str, Any] = {"nargs": "?", "const": ""} if name == "version" else {}
         group.add_argument(flag, metavar=metavar, help=help_text, **alone)
+
+
+def add_model_options(parser: argparse.ArgumentParser, profile: str) -> None:
+    """Add the options that say which model writes, and under which profile.
+
+    Args:
+        parser: of a command.
+        profile: what the help says of the profile.
+    """
+    parser.add_argument(
+        "--model", default=OFFLINE_MODEL, help=f"a model folder, a name on the hub, or {OFFLINE_MODEL} (default)"
+    )
+    parser.add_argument("--profile", default=PROFILE.value(), help=profile)
+    parser.add_argument(
+        "--proxy", metavar="PATH", help="folder with the proxy LM's files (default: cache, then source)"
+    )
+    parser.add_argument("--device", default="auto", help="torch device (default: cuda where there is one)")
 
 
 def asked_options(arguments: argparse.Namespace, model: type[T]) -> T:

@@ -23,16 +23,9 @@ from ctwl_protocol.records.layouts import MAX_CODES
 from ctwl_protocol.records.record import Record, relayed
 from ctwl_protocol.records.sealing import ProviderKeys
 
-from .arguments import add_options, asked_options, check_version
+from .arguments import add_model_options, add_options, asked_options, check_version
 from .errors import OptionOutOfRange, WeakMark, needs_transformers
-from .options import (
-    BeaconOptions,
-    GenerationOptions,
-    MarkingOptions,
-    RecordOptions,
-    check_prompts,
-    default_profile,
-)
+from .options import BeaconOptions, GenerationOptions, MarkingOptions, RecordOptions, check_prompts, default_profile
 
 if TYPE_CHECKING:
     from .encoder import Generation
@@ -76,18 +69,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--chat", action="store_true", help="the prompt is a message to the model, by its chat template"
     )
-    parser.add_argument("--model", default="smollm2", help="a model folder, a name on the hub, or smollm2 (default)")
-    parser.add_argument(
-        "--profile",
-        default=PROFILE.value(),
-        help="the profile, which readers must know: a published one or a profile file; published: "
+    add_model_options(
+        parser,
+        "the profile, which readers must know: a published one or a profile file; published: "
         f"{', '.join(published_names())} (default: ${PROFILE.name}, else for smollm2 {OFFLINE}, and for other models "
         f"{STANDARD})",
     )
-    parser.add_argument(
-        "--proxy", metavar="PATH", help="folder with the proxy LM's files (default: cache, then source)"
-    )
-    parser.add_argument("--device", default="auto", help="torch device (default: cuda where there is one)")
     record = parser.add_argument_group("record")
     add_options(record, RecordOptions, RecordOptions.model_fields)
     record.add_argument(

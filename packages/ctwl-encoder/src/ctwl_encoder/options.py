@@ -24,8 +24,9 @@ from pydantic.fields import FieldInfo
 
 from ctwl_protocol import Beacon, Profile
 from ctwl_protocol.profile import OFFLINE as OFFLINE_PROFILE
-from ctwl_protocol.profile import OFFLINE_MODEL, STANDARD, describe_error
+from ctwl_protocol.profile import OFFLINE_MODEL, STANDARD
 from ctwl_protocol.records.beacon import BEACON_BITS
+from ctwl_protocol.schema import describe_error
 
 from .core.strategies import Decoding, Strategy
 from .errors import EncoderError, OptionOutOfRange, StrategyUnsuitable

@@ -4,7 +4,8 @@ Importing this package needs neither torch nor numba; :mod:`ctwl_protocol.proxy`
 """
 
 from .errors import CTWLError
-from .profile import STANDARD, Profile, get_profile, load_profile, published_names
+from .profile import STANDARD, Profile, get_profile, published_names
+from .profile.lookup import load_profile
 from .records.beacon import Beacon
 
 __all__ = ["STANDARD", "Beacon", "CTWLError", "Profile", "get_profile", "load_profile", "published_names"]

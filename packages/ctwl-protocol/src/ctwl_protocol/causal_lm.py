@@ -13,7 +13,8 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTra
 
 from .errors import CTWLError, ModelFailed, ModelNotFound, ModelUnsuitable, TokenizerUnsupported, first_line
 from .profile import OFFLINE, OFFLINE_MODEL, get_profile
-from .proxy import how_to_install_offline, hub_answers, open_proxy
+from .proxy import open_proxy
+from .proxy.files import how_to_install_offline, hub_answers
 from .proxy.model import choose_device, load_proxy_model
 
 _TOKENIZER_FILES = ("*token*", "vocab*", "*.model")

@@ -57,11 +57,7 @@ def help_in(docstring: str | None) -> str:
 
 
 def run_command(
-    prog: str,
-    run: Callable[[], int],
-    *,
-    advice: Callable[[], str] = str,
-    interrupted: int | None = None,
+    prog: str, run: Callable[[], int], *, advice: Callable[[], str] = str, interrupted: int | None = None
 ) -> int:
     """Run a command; every error becomes a message on standard error and an exit status.
 

@@ -25,10 +25,7 @@ _CACHE = 1 << 19
 
 
 def search_windows(
-    texts: Sequence[ScoredPositions],
-    places: NDArray[np.int64],
-    windows: NDArray[np.int64],
-    codes: NDArray[np.uint32],
+    texts: Sequence[ScoredPositions], places: NDArray[np.int64], windows: NDArray[np.int64], codes: NDArray[np.uint32]
 ) -> tuple[NDArray[np.uint32], NDArray[np.int32]]:
     """The best code in slot 0 of each window by each score, and its score. All given positions count.
 

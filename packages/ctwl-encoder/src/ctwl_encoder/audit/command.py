@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
-from typing import BinaryIO
+from io import BufferedReader
+from typing import BinaryIO, cast
 
 from ctwl_protocol.command import closed_output_is_fine, command_parser, run_command
 from ctwl_protocol.files import open_file
@@ -59,7 +60,7 @@ def read_logs(names: Sequence[str]) -> Summary:
         OptionOutOfRange: one cannot be read, or there is no line of a log in any.
     """
     with ExitStack() as files:
-        summary = Summary.of(_lines([files.enter_context(_opened(name)) for name in names]))
+        summary = Summary.of(_lines([files.enter_context(opened(name)) for name in names]))
     if not summary.lines:
         raise OptionOutOfRange(
             'there is no line of a log of texts; a server writes one with "log" in its configuration'
@@ -68,10 +69,10 @@ def read_logs(names: Sequence[str]) -> Summary:
 
 
 @contextmanager
-def _opened(name: str) -> Iterator[BinaryIO]:
-    """A log; OptionOutOfRange where it cannot be read."""
+def opened(name: str) -> Iterator[BufferedReader]:
+    """A log; ``-`` is standard input. It raises OptionOutOfRange where it cannot be read."""
     try:
-        with nullcontext(sys.stdin.buffer) if name == "-" else open_file(name) as file:
+        with nullcontext(cast(BufferedReader, sys.stdin.buffer)) if name == "-" else open_file(name) as file:
             yield file
     except OSError as error:
         raise OptionOutOfRange(f"cannot read {name}: {error.strerror}; name logs of texts") from error

@@ -6,15 +6,13 @@ import argparse
 import hashlib
 from collections.abc import Sequence
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from ctwl_protocol.command import closed_output_is_fine, command_parser, run_command
-from ctwl_protocol.errors import FileUnwritable
-from ctwl_protocol.files import open_file, read_bounded, what_helps
+from ctwl_protocol.files import read_bounded, write_atomically
 from ctwl_protocol.schema import read_json
 
-from ..audit.command import read_logs
+from ..audit.command import opened, read_logs
 from ..errors import OptionOutOfRange
 from .figures import Figures, Source
 from .measures import Evidence
@@ -49,10 +47,7 @@ def main(argv: Sequence[str]) -> int:
 def _run(arguments: argparse.Namespace) -> int:
     evidence = Evidence(_log(arguments.log), _plan(arguments.plan), _numbers(), Figures())
     if arguments.html:
-        try:
-            Path(arguments.html).write_text(as_html(evidence), encoding="utf-8")
-        except OSError as error:
-            raise FileUnwritable(f"cannot write {arguments.html}: {error.strerror}{what_helps(error)}") from error
+        write_atomically(arguments.html, as_html(evidence).encode())
     else:
         with closed_output_is_fine():
             print(as_markdown(evidence), end="")
@@ -69,11 +64,8 @@ def _log(names: Sequence[str]) -> Source:
         raise OptionOutOfRange("name the files of the logs: the page states their digests")
     digests = []
     for name in names:
-        try:
-            with open_file(name) as file:
-                digests.append(hashlib.file_digest(file, "sha256").hexdigest())
-        except OSError as error:
-            raise OptionOutOfRange(f"cannot read {name}: {error.strerror}; name logs of texts") from error
+        with opened(name) as file:
+            digests.append(hashlib.file_digest(file, "sha256").hexdigest())
     return Source(", ".join(names), ", ".join(digests), read_logs(names).as_json(), "ctwl-encode audit --json")
 
 

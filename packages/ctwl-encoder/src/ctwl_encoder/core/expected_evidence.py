@@ -184,12 +184,7 @@ def expected_log2_p(
 
 
 def needed_tokens(
-    profile: Profile,
-    strategy: Strategy,
-    codes: int = 1,
-    alpha: float = READERS_LEVEL,
-    *,
-    temperature: float = 1.0,
+    profile: Profile, strategy: Strategy, codes: int = 1, alpha: float = READERS_LEVEL, *, temperature: float = 1.0
 ) -> int:
     """Tokens of news-like text that a reader needs to find all codes, in about nine texts of ten.
 
@@ -210,13 +205,7 @@ def needed_tokens(
 
 
 def warn_of_short_text(
-    profile: Profile,
-    strategy: Strategy,
-    codes: int,
-    most: int,
-    *,
-    temperature: float,
-    option: str = "max_new_tokens",
+    profile: Profile, strategy: Strategy, codes: int, most: int, *, temperature: float, option: str = "max_new_tokens"
 ) -> None:
     """Warn where the longest text that is allowed may be too short for a reader to be sure of its record: ShortText.
 

@@ -21,7 +21,7 @@ from ctwl_protocol.profile import OFFLINE as OFFLINE_PROFILE
 from ctwl_protocol.profile import OFFLINE_MODEL
 from ctwl_protocol.proxy.files import find_files
 
-from ..arguments import add_options, asked_options, check_version
+from ..arguments import add_model_options, add_options, asked_options, check_version
 from ..errors import needs_transformers
 from ..options import BeaconOptions, GenerationOptions, MarkingOptions, PlanOptions, check_beacon, default_profile
 from .markings import markings
@@ -55,20 +55,12 @@ exit status: 0 something is recommended; 2 an error.
 def _parser() -> argparse.ArgumentParser:
     what = "Which strategy suits a model and its sampling? Measure it on that model."
     parser = command_parser("ctwl-encode plan", what, _EPILOG, [*PROXY, REGISTRY], version="--about")
-    parser.add_argument(
-        "--model", default=OFFLINE_MODEL, help=f"a model folder, a name on the hub, or {OFFLINE_MODEL} (default)"
-    )
-    parser.add_argument(
-        "--profile",
-        default=PROFILE.value(),
-        help=f"a published profile or a profile file; published: {', '.join(published_names())} "
+    add_model_options(
+        parser,
+        f"a published profile or a profile file; published: {', '.join(published_names())} "
         f"(default: ${PROFILE.name}, else the standard one; for {OFFLINE_MODEL}, and where the standard one's proxy LM "
         f"is not to be had, {OFFLINE_PROFILE})",
     )
-    parser.add_argument(
-        "--proxy", metavar="PATH", help="folder with the proxy LM's files (default: cache, then source)"
-    )
-    parser.add_argument("--device", default="auto", help="torch device (default: cuda where there is one)")
     prompts = parser.add_argument_group("prompts")
     prompts.add_argument(
         "--prompt-file",

@@ -171,8 +171,5 @@ def members(weights: NDArray[np.uint32], permutation_seeds: NDArray[np.uint32], 
     """See :func:`ctwl_protocol.partition.reference.members`."""
     inside = np.empty(weights.shape, dtype=np.bool_)
     numerator, denominator = np.uint64(sigma[0]), np.uint64(sigma[1])
-    in_chunks(
-        lambda i, j: _members(weights, permutation_seeds, numerator, denominator, inside, i, j),
-        len(weights),
-    )
+    in_chunks(lambda i, j: _members(weights, permutation_seeds, numerator, denominator, inside, i, j), len(weights))
     return inside

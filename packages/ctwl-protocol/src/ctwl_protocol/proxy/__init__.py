@@ -4,22 +4,10 @@ The tokenizer and the forward pass in NumPy need ``ctwl-protocol[light]`` (numba
 :mod:`.model` needs ``ctwl-protocol[proxy]`` (torch and transformers, too).
 """
 
-from .files import ProxyFiles, cache_folder, find_files, how_to_install_offline, hub_answers, load_tensors
+from .files import find_files, load_tensors
 from .forward import ForwardPass
 from .rivals import Rivals
 from .runner import Proxy, open_proxy
 from .tokenizer import ProxyTokenizer
 
-__all__ = [
-    "ForwardPass",
-    "Proxy",
-    "ProxyFiles",
-    "ProxyTokenizer",
-    "Rivals",
-    "cache_folder",
-    "find_files",
-    "how_to_install_offline",
-    "hub_answers",
-    "load_tensors",
-    "open_proxy",
-]
+__all__ = ["ForwardPass", "Proxy", "ProxyTokenizer", "Rivals", "find_files", "load_tensors", "open_proxy"]

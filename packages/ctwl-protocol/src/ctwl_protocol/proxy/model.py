@@ -85,11 +85,7 @@ def build_model(architecture: Architecture, tensors: Mapping[str, NDArray[np.flo
     kind = GPT2LMHeadModel if isinstance(architecture, GPT2) else LlamaForCausalLM
     with redirect_stderr(StringIO()):  # progress bars; errors are raised, not printed
         model = kind.from_pretrained(
-            None,
-            config=_config(architecture),
-            state_dict=state,
-            dtype=torch.float32,
-            attn_implementation="sdpa",
+            None, config=_config(architecture), state_dict=state, dtype=torch.float32, attn_implementation="sdpa"
         )
     return model.eval().requires_grad_(False)
 

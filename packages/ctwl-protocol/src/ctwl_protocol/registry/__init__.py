@@ -4,24 +4,8 @@ It says who owns a code, not that a text came from them: under a public profile 
 """
 
 from .documents import Registry, Role, Root
-from .entries import CertificateEntry, Detector, Epoch, LayoutEntry, ModelVersion, ProviderEntry
 from .envelope import Envelope
 from .store import bundled, load_trusted, update_trusted
 from .workflow import Trusted
 
-__all__ = [
-    "CertificateEntry",
-    "Detector",
-    "Envelope",
-    "Epoch",
-    "LayoutEntry",
-    "ModelVersion",
-    "ProviderEntry",
-    "Registry",
-    "Role",
-    "Root",
-    "Trusted",
-    "bundled",
-    "load_trusted",
-    "update_trusted",
-]
+__all__ = ["Envelope", "Registry", "Role", "Root", "Trusted", "bundled", "load_trusted", "update_trusted"]

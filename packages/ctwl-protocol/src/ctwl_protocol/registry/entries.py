@@ -60,9 +60,7 @@ Url = Annotated[str, Field(max_length=NUMBERS.registry.address), _of_form(_PAGE,
 of the host begins with a letter. So every reader of addresses, and every person, sees the same host."""
 
 Contact = Annotated[
-    str,
-    Field(max_length=NUMBERS.registry.address),
-    _of_form(f"{_PAGE}|{_MAIL}", f"give a mail address, or {_SAID}"),
+    str, Field(max_length=NUMBERS.registry.address), _of_form(f"{_PAGE}|{_MAIL}", f"give a mail address, or {_SAID}")
 ]
 """A web page or a mail address."""
 

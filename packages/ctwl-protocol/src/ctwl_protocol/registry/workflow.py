@@ -172,8 +172,7 @@ def _check_version(old: Registry, new: Registry, *, key_removed: bool) -> None:
         )
     if new.version < old.version and not key_removed:
         raise RegistryError(
-            "registry-rolled-back",
-            f"registry {new.version} was offered, but {old.version} is trusted; get the newest",
+            "registry-rolled-back", f"registry {new.version} was offered, but {old.version} is trusted; get the newest"
         )
     if new.issued < old.issued:
         raise RegistryError(

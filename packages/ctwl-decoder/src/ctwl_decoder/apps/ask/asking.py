@@ -11,7 +11,8 @@ from pydantic import ValidationError
 
 from ctwl_protocol import CTWLError
 from ctwl_protocol.asking import MAX_ANSWER, MAX_TEXT, Answer, Question, Refusal
-from ctwl_protocol.registry import ProviderEntry, Trusted
+from ctwl_protocol.registry import Trusted
+from ctwl_protocol.registry.entries import ProviderEntry
 from ctwl_protocol.schema import read_json
 
 from ...errors import InputTooLarge, NoAnswer, NoDetector, OptionOutOfRange

@@ -10,17 +10,11 @@ from typing import TYPE_CHECKING
 from ctwl_protocol import Profile, get_profile, published_names
 from ctwl_protocol.errors import ProfileNotPrivate
 from ctwl_protocol.profile.private import check_private, commitment
-from ctwl_protocol.registry import CertificateEntry, Registry, Trusted
+from ctwl_protocol.registry import Registry, Trusted
+from ctwl_protocol.registry.entries import CertificateEntry
 from ctwl_protocol.registry.workflow import date
 
-from ...errors import (
-    OptionOutOfRange,
-    ProofLate,
-    ProofRefused,
-    ProofTextDiffers,
-    ProofUncertified,
-    ProofUnfounded,
-)
+from ...errors import OptionOutOfRange, ProofLate, ProofRefused, ProofTextDiffers, ProofUncertified, ProofUnfounded
 from ...options import ALPHA, check_alpha
 from ...report.wording import SUITS_KIND, format_p_value
 from .document import Proof, normalized

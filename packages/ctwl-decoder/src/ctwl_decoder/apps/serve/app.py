@@ -30,8 +30,8 @@ from .front import Front
 from .limits import Limits
 from .manifests import Manifests
 from .operation import accepts, add_error_handlers, add_operation
-from .problems import Problem, page
-from .schema import PROBLEMS, About, Question, text_in
+from .problems import PROBLEMS, Problem, page, refusals
+from .schema import About, Question, text_in
 from .service import Service
 
 _PROBLEM = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
@@ -83,7 +83,7 @@ def _add_decoding(app: FastAPI, service: Service, *, asks: bool) -> None:
 
     @app.post(
         "/v1/decode",
-        responses={status: {"model": Problem, "description": why} for status, why in PROBLEMS.items()},
+        responses=refusals(),
         dependencies=[accepts("application/json")],
         summary="Decode a text",
     )
@@ -93,7 +93,7 @@ def _add_decoding(app: FastAPI, service: Service, *, asks: bool) -> None:
 
     @app.post(
         "/v1/detect",
-        responses={status: {"model": Problem, "description": why} for status, why in PROBLEMS.items()},
+        responses=refusals(),
         dependencies=[accepts("application/json")],
         summary="Decode a text, for verification plug-ins",
     )

@@ -22,8 +22,8 @@ from ..ask.model import Answers, Query
 from ..ask.wire import Network
 from ..ask.wording import in_lines
 from .operation import accepts
-from .problems import Problem, page
-from .schema import PROBLEMS, Provider
+from .problems import page, refusals
+from .schema import Provider
 from .service import Service
 
 _SECONDS = 8.0
@@ -75,7 +75,7 @@ def add_asking(app: FastAPI, service: Service, network: Network) -> None:
 
     @app.post(
         "/v1/ask",
-        responses={status: {"model": Problem, "description": why} for status, why in PROBLEMS.items()},
+        responses=refusals(),
         dependencies=[accepts("application/json")],
         summary="Ask the providers' own detectors about a text",
     )

@@ -10,7 +10,7 @@ from enum import Enum
 from functools import partial
 from itertools import islice
 from threading import Event
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import FastAPI, Query, Request
 from pydantic import BaseModel, Field
@@ -21,8 +21,8 @@ from ctwl_protocol import Profile
 from ...errors import NotOpened, NotText, OptionOutOfRange, UnsupportedType
 from ...report.model import Report
 from .manifests import MAX_RESULTS, Codes, Manifests, Match, Matches, codes_of_value, open_manifests
-from .problems import Problem
-from .schema import PROBLEMS, media_type, text_in
+from .problems import PROBLEMS, refusals
+from .schema import media_type, text_in
 from .service import Service
 
 PREFIX = "/v1/matches/"
@@ -106,9 +106,7 @@ def add_c2pa(app: FastAPI, service: Service, profile: Profile, manifests: Manife
     """Add the routes to the service."""
     _add_discovery(app, profile)
     tags: list[str | Enum] = ["C2PA"]
-    answers: dict[int | str, dict[str, Any]] = {
-        status: {"model": Problem, "description": why} for status, why in _PROBLEMS.items()
-    }
+    answers = refusals(_PROBLEMS)
 
     @app.get(f"{PREFIX}byBinding", responses=answers, tags=tags, summary="C2PA manifests of codes")
     async def by_binding(request: Request, value: _Value, alg: _Alg, most: _MaxResults = 10) -> Matches:
@@ -172,7 +170,7 @@ def _add_discovery(app: FastAPI, profile: Profile) -> None:
     async def discovery() -> Discovery:
         return Discovery()
 
-    missing: dict[int | str, dict[str, Any]] = {404: {"model": Problem, "description": "There is none here."}}
+    missing = refusals({404: "There is none here."})
 
     @app.get("/v1/manifests/{manifest_id}", tags=tags, responses=missing, summary="No manifest: they are elsewhere")
     async def manifest(manifest_id: str) -> None:  # noqa: ARG001

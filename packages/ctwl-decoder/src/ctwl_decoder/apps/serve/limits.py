@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ctwl_protocol.profile import describe_error
+from ctwl_protocol.schema import describe_error
 
 from ...errors import OptionOutOfRange
 from ...options import MAX_CHARACTERS, MAX_TOKENS

@@ -36,8 +36,7 @@ def add_operation(app: FastAPI, admission: Admission, collected: Metrics) -> Non
     @app.get("/metrics", response_class=PlainTextResponse, summary="Metrics for Prometheus")
     async def metrics() -> Response:
         return Response(
-            prometheus_client.generate_latest(collected.registry),
-            media_type=prometheus_client.CONTENT_TYPE_PLAIN_0_0_4,
+            prometheus_client.generate_latest(collected.registry), media_type=prometheus_client.CONTENT_TYPE_PLAIN_0_0_4
         )
 
 

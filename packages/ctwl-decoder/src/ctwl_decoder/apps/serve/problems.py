@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from pydantic import BaseModel, Field
 from starlette.responses import HTMLResponse, JSONResponse, Response
@@ -11,46 +12,33 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from ctwl_protocol import CTWLError
 from ctwl_protocol.errors import FieldOutOfRange, QuestionMalformed, QuestionTooLarge
 
-from ...errors import (
-    BodyTooSlow,
-    DetectorFailed,
-    DocumentRefused,
-    InputTooLarge,
-    KeepRefused,
-    NoConsent,
-    NoDetector,
-    NotOpened,
-    NotText,
-    OptionOutOfRange,
-    ProviderUnknown,
-    RateExceeded,
-    ServiceError,
-    TokenRefused,
-    TooManyAtOnce,
-    UnsupportedType,
-)
+from ... import errors
 from ..page.build import source_of
 
-_STATUS: dict[type[CTWLError], int] = {
-    InputTooLarge: 413,
-    UnsupportedType: 415,
-    NotText: 422,
-    NotOpened: 422,
-    DocumentRefused: 422,
-    OptionOutOfRange: 422,
-    NoConsent: 422,
-    NoDetector: 422,
-    FieldOutOfRange: 422,
-    BodyTooSlow: 408,
-    QuestionMalformed: 400,
-    QuestionTooLarge: 413,
-    TokenRefused: 401,
-    ProviderUnknown: 422,
-    KeepRefused: 422,
-    RateExceeded: 429,
-    DetectorFailed: 503,
-    TooManyAtOnce: 429,
-    ServiceError: 503,  # the base of the two before it: the first that fits counts
+PROBLEMS = {
+    400: "The body cannot be parsed.",
+    408: "The body did not arrive in time.",
+    413: "The body or the text is too long.",
+    415: "The body is of another media type or charset.",
+    422: "An option is out of its range, or the text is no text or a container that is not opened.",
+    429: "The client has too many requests under way.",
+    500: "The service failed.",
+    503: "The service is busy, or the request took too long.",
+}
+"""The statuses of refusals."""
+
+_STATUS: dict[int, tuple[type[CTWLError], ...]] = {
+    400: (QuestionMalformed,),
+    401: (errors.TokenRefused,),
+    408: (errors.BodyTooSlow,),
+    413: (errors.InputTooLarge, QuestionTooLarge),
+    415: (errors.UnsupportedType,),
+    422: (
+        *(errors.NotText, errors.NotOpened, errors.DocumentRefused, errors.OptionOutOfRange, FieldOutOfRange),
+        *(errors.NoConsent, errors.NoDetector, errors.ProviderUnknown, errors.KeepRefused),
+    ),
+    429: (errors.RateExceeded, errors.TooManyAtOnce),
+    503: (errors.DetectorFailed, errors.ServiceError),  # the base of some above: the first that fits counts
 }
 
 _LATER = {"retry-after": "5"}
@@ -65,9 +53,14 @@ class Problem(BaseModel):
     message: str = Field(description="What is wrong and what to do, for people.")
 
 
+def refusals(problems: Mapping[int, str] = PROBLEMS) -> dict[int | str, dict[str, Any]]:
+    """The refusals of an endpoint as FastAPI describes them, from their statuses and what they mean."""
+    return {status: {"model": Problem, "description": why} for status, why in problems.items()}
+
+
 def problem_of(error: CTWLError) -> tuple[int, Problem]:
     """The status and the body of an error; status 500 where the service is at fault."""
-    status = next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 500)
+    status = next((status for status, kinds in _STATUS.items() if isinstance(error, kinds)), 500)
     return status, Problem(code=error.code, message=str(error))
 
 

@@ -16,18 +16,6 @@ from ...options import ALPHA, ScoreName
 from ...text.input import text_of
 from .limits import Limits
 
-PROBLEMS = {
-    400: "The body cannot be parsed.",
-    408: "The body did not arrive in time.",
-    413: "The body or the text is too long.",
-    415: "The body is of another media type or charset.",
-    422: "An option is out of its range, or the text is no text or a container that is not opened.",
-    429: "The client has too many requests under way.",
-    500: "The service failed.",
-    503: "The service is busy, or the request took too long.",
-}
-"""The statuses of refusals."""
-
 
 def media_type(request: Request) -> str:
     """The media type of a request's body, without its parameters; empty where none is named."""

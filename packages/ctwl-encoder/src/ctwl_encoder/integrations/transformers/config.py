@@ -16,9 +16,9 @@ from ctwl_protocol import Beacon, Profile, get_profile
 from ctwl_protocol.bridge import Bridge
 from ctwl_protocol.errors import TokenizerUnsupported
 from ctwl_protocol.files import read_bounded
-from ctwl_protocol.profile import describe_error
 from ctwl_protocol.records.record import Record, RecordDocument
 from ctwl_protocol.records.sealing import ProviderKeys
+from ctwl_protocol.schema import describe_error
 
 from ...core.expected_evidence import READERS_LEVEL, needed_tokens, warn_of_short_text
 from ...core.payload import Payload
