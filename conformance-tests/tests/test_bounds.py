@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctwl_conformance.run.bounds import ERROR, Bound, interval
-from ctwl_conformance.run.texts import FAMILIES, HUMAN, SIZES, setting
+from ctwl_conformance.run.texts import FAMILIES, HUMAN, PUBLIC, SIZES, setting
 from ctwl_protocol.profile import TOYS
 
 
@@ -63,14 +62,14 @@ def test_the_page_states_what_a_run_asks() -> None:
     """The table of texts in README.md: how many there are, and how many must be read right."""
     page = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
     rows = {
-        name: [cell.strip() for cell in line.strip("|").split("|")][2:]
-        for line in page.splitlines()
-        for name in re.findall(r"`([\w-]+)`", line.split("|")[1] if line.startswith("| `") else "")
-        if len(line.split("|")) == 8
+        cells[1].replace("`", ""): cells[3:-1]
+        for cells in ([cell.strip() for cell in line.split("|")] for line in page.splitlines() if line[:3] == "| `")
+        if len(cells) == 8
     }
     toy = "org.ctwl.toy.1"
     asked = {f.name: (f.bound, {size: f.texts(toy, size) for size in SIZES}) for f in FAMILIES if f.applies(toy)}
     asked["human"] = HUMAN, setting(toy).humans
+    asked["human, of a detector"] = HUMAN, setting(PUBLIC).humans
     assert rows == {
         name: [f"{bound.side} {bound.rate:g}", *(f"{bound.limit(n)} of {n}" for n in texts.values())]
         for name, (bound, texts) in asked.items()
