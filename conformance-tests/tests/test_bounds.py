@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -62,8 +63,9 @@ def test_the_page_states_what_a_run_asks() -> None:
     """The table of texts in README.md: how many there are, and how many must be read right."""
     page = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
     rows = {
-        cells[1].replace("`", ""): cells[3:-1]
+        name + cells[1].rpartition("`")[2]: cells[3:-1]
         for cells in ([cell.strip() for cell in line.split("|")] for line in page.splitlines() if line[:3] == "| `")
+        for name in re.findall(r"`([\w-]+)`", cells[1])
         if len(cells) == 8
     }
     toy = "org.ctwl.toy.1"
