@@ -161,12 +161,16 @@ def found_rates(texts: Sequence[Read]) -> dict[str, Any]:
     }
 
 
-def by_own_model(model: str, public: Decoder, texts: Sequence[Generation]) -> dict[str, Any]:
-    """How many are found by the model that wrote them, without the prompt."""
+def own_reader(model: str, public: Decoder) -> Decoder:
+    """A reader that weighs with the model that wrote the texts, and has not seen their prompts."""
     own = ReadingModel(*real_models.load(model), public.proxy, model)
-    decoder = Decoder(public.proxy, reading_model=own, registry=public.registry)
-    right = [_right(decoder.decode(text.text, score="whole"), text) for text in tracked(texts, f"{model}, own model")]
-    return {"own model": rate(sum(right), len(right))} if texts else {}
+    return Decoder(public.proxy, reading_model=own, registry=public.registry)
+
+
+def found_by(own: Decoder, texts: Sequence[Generation]) -> dict[str, Any]:
+    """How many texts the model that wrote them finds."""
+    right = [_right(own.decode(text.text, score="whole"), text) for text in tracked(texts, "read by their own model")]
+    return rate(sum(right), len(right))
 
 
 @experiment(
@@ -179,6 +183,7 @@ def main(options: Options) -> Result:
     readers, rows, forecasts, curve = Readers(), [], [], []
     for model in options.models.split(","):
         every = list[Read]()
+        own = own_reader(model, readers.public) if options.own else None
         for kind, (temperature, top_p) in product(options.kinds.split(","), SETTINGS):
             prompts = prompts_of(model, kind, options.texts)
             writing = Writing(model, temperature, top_p, options.tokens, seed=options.seed, batch=options.batch)
@@ -194,8 +199,10 @@ def main(options: Options) -> Result:
                 choice = float(np.mean([text.choice for text in read])) / tokens
                 settings = {"temperature": temperature, "top-p": top_p, "strategy": strategy, "of": len(answers)}
                 row = {"model": model, "kind": kind, **settings, "tokens": tokens, "nats a token": round(choice, 3)}
-                some = [each.parts[tokens] for _, each in long[: options.own]]
-                rows.append(row | found_rates(read) | by_own_model(model, readers.public, some))
+                row |= found_rates(read)
+                if own:
+                    row["own model"] = found_by(own, [each.parts[tokens] for _, each in long[: options.own]])
+                rows.append(row)
         forecasts.append({"model": model, **held(every), "tenths": list(tenths(every))})
         curve += [{"model": model, **each} for each in by_choice(every)]
     return {"rows": rows, "forecasts": forecasts, "by choice": curve}

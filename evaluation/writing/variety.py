@@ -77,7 +77,7 @@ class Answers:
     @property
     def profile(self) -> Profile:
         """The offline profile with contexts of this length."""
-        return open_proxy(OFFLINE).profile.model_copy(update={"context_length": self.context})
+        return _proxy().profile.model_copy(update={"context_length": self.context})
 
     def of(self, prompts: Sequence[str]) -> list[Generation]:
         """An answer to each prompt, found written or written now."""
