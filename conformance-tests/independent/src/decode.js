@@ -196,8 +196,9 @@ class Reader {
   isFound({ p, score, from, behind }) {
     if (!this.light) return p <= this.alpha && score >= -NAT * Math.log(this.alpha);
     const contexts = new Set(this.found.slice(from, behind).map(({ name }) => name)).size;
-    const asked = this.codes && contexts < MANY_CONTEXTS ? 2 ** this.profile.code_bits / this.codes.length : 1;
-    return p * asked <= this.alpha;
+    if (contexts >= MANY_CONTEXTS) return p <= this.alpha;
+    const every = 2 ** this.profile.code_bits;
+    return (p * every) / (this.codes?.length ?? every) <= this.alpha ** 2;
   }
 
   /** The rows of slot 0; `group` says, as bits, in which numbers of codes a row's positions count. */

@@ -162,8 +162,8 @@ EVIDENCE = (
     Fault("no-bound-on-the-score", BOUND.format("a-p-value-below*"), passing(lambda right, *of: right or low(*of))),
     Fault("a-rounded-bound", BOUND.format("*a-third-of-a-unit*"),
           passing(lambda right, one, a: right or (low(one, a) and one.score >= np.rint(-8 * np.log(a))))),
-    Fault("a-bound-on-light-scores", "decode-light/a-light-score-needs-no-bound",
-          passing(lambda right, one, a: right and one.score >= -8 * np.log(a))),
+    Fault("a-code-that-fits-a-kind", "decode-light/few-contexts*",
+          passing(lambda right, one, a: right or (one.by.light and one.p_value <= a))),
     Fault("mends-surrogates", f"{BOTH}a-*-surrogate-alone read-one-code/*surrogate*",
           {"d.text.tokens:tokenize_variants": lambda f: lambda text, *more: f(
               text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"), *more

@@ -272,9 +272,9 @@ class PlanOptions(Options):
 
 
 UNBIASED_FROM = 0.9
-"""The temperature from which ``unbiased`` is the default; below it, ``gumbel`` is. ``evaluation/writing/defaults.py``
-supports it: with top-p 0.95, ``unbiased`` is read in nearly all texts of 200 tokens at 0.9, and in fewer than half at
-0.7, where ``gumbel`` is read in nearly all. Nothing between the two was measured."""
+"""The temperature from which ``unbiased`` is the default; below it, ``gumbel`` is. ``evaluation/reading/entropy.py``
+supports it: with top-p 0.95, ``unbiased`` is read in nearly all texts of 200 tokens at 0.9, and in far fewer at 0.7,
+where ``gumbel`` is read in most. Nothing between the two was measured."""
 
 
 def strategy_for(strategy: Strategy | None, temperature: float) -> Strategy:

@@ -108,8 +108,8 @@ class Candidate:
         The p-value says how rarely another code fits this text as well. That is not enough, as a code may fit all texts
         of a kind whose pairs recur. The likelihood ratio itself, an e-value, says how rarely a text that the language
         model expects fits this code: at most ``exp(-score)``. Both must be at most the level. Light scores expect no
-        texts. Where the window may be of a narrow kind, their p-value must be small over all codes, so that it does not
-        matter which code was asked for.
+        texts. Where the window may be of a narrow kind, their p-value must be at most the level's square over all codes:
+        then it does not matter which code was asked for, and some code fits each narrow kind.
 
         Args:
             alpha: the level.
@@ -117,8 +117,9 @@ class Candidate:
         """
         if not self.by.light:
             return self.p_value <= alpha and self.score >= -NAT * math.log(alpha)
-        asked_for = every / len(self.codes) if self.contexts < MANY_CONTEXTS else 1
-        return self.p_value * asked_for <= alpha
+        if self.contexts >= MANY_CONTEXTS:
+            return self.p_value <= alpha
+        return self.p_value * every / len(self.codes) <= alpha**2
 
     @property
     def order(self) -> tuple[float, float]:

@@ -62,8 +62,9 @@ class Joint:
         """
         if not self.by.light:
             return self.p_value <= alpha and self.score / NAT >= self.choices - math.log(alpha)
-        asked_for = every / NONCE_COUNT / self.pairs if self.contexts < MANY_CONTEXTS else 1
-        return self.p_value * asked_for <= alpha
+        if self.contexts >= MANY_CONTEXTS:
+            return self.p_value <= alpha
+        return self.p_value * every / NONCE_COUNT / self.pairs <= alpha**2
 
 
 def read_together(texts: Sequence[Sequence[ScoredPositions]], by: Score, code_set: CodeSet, share: float) -> Joint:

@@ -27,8 +27,7 @@ READERS_LEVEL = NUMBERS.search.level
 
 HIT_RATE = 0.93
 """Share of hits among marked tokens where the proxy is not asked. Chosen by hand; only the expectation depends on it.
-Measured: 0.92 under ``unbiased`` (evaluation/reading/modes.py), 0.86 to 0.90 from other tokenizers
-(evaluation/reading/bridge.py)."""
+evaluation/writing/device.py measures 0.87 to 0.88 from another tokenizer."""
 
 READER_SHARE = {"ranks": (0.43, 0.8), "halves": (0.48, 0.77)}
 """Share of the evidence that a reader gets who has the proxy LM and not the model's distribution: of a model with a
@@ -46,7 +45,7 @@ one sum over all slots is tested (evaluation/reading/records.py)."""
 
 COOLING = 4.5
 """Below temperature 1, with top-p 0.95, the evidence of a token falls as this power of the temperature. Fitted by hand
-to ``gumbel`` at 0.7, found in nearly all texts of 200 tokens (evaluation/writing/defaults.py), where 44 do at 1."""
+to ``gumbel`` at 0.7, found in nearly all news of 200 tokens (evaluation/reading/entropy.py), where 44 do at 1."""
 
 COLDEST = 0.3
 """Below this temperature nothing was measured. Chosen by hand: the evidence is next to none there."""
@@ -106,7 +105,7 @@ def expected_rank_nats(chances: NDArray[np.float64], fresh: float = 0.0) -> NDAr
     Args:
         chances: float64 (n,), the tokens' probabilities.
         fresh: share of the tokens whose lot is the text's own. The square of the rest is a little less than what was
-            measured (evaluation/writing/dial.py).
+            measured; evaluation/writing/variety.py has how many texts are found.
     """
     told: NDArray[np.float64] = chances - 1 - np.log(np.maximum(chances, _LEAST))
     return (1 - fresh) ** 2 * told

@@ -44,7 +44,7 @@ PLAIN = Marking()
 
 SAMPLING = (Marking({"strategy": "unbiased"}), Marking({"strategy": "gumbel"}))
 """What is tried where tokens are sampled. ``gumbel`` comes last because it takes more of the variety between texts
-(evaluation/writing/defaults.py)."""
+(evaluation/writing/variety.py)."""
 
 GREEDY_DELTAS = (1.0, 2.0)
 """What is tried where nothing is drawn, in nats: the encoder's default, and half of it. Chosen by hand: the caller may

@@ -23,7 +23,7 @@ FIRST_BRANCH_MASS = 0.01
 
 FURTHER_BRANCH_MASS = 0.2
 """Smallest mass of a second or later branch that is marked in one step. Chosen by hand: with less, more is marked and
-each step takes longer. evaluation/speed/asked.py counts how often the proxy LM is asked."""
+each step takes longer."""
 
 _HALVES_PER_ROW = 4
 """Places that are remembered for each row: they are needed again until a word is complete. Chosen by hand: a word has

@@ -8,7 +8,7 @@ __all__ = ["TRAITS"]
 TRAITS = Traits(
     "keeps it too and is the clearest in short or predictable texts, but takes most of the variety between texts",
     factors=exponential_minimum,
-    bits_per_token=1.0,  # 44 tokens for one code (evaluation/writing/gumbel.py has 30)
+    bits_per_token=1.0,  # 44 tokens for one code (evaluation/reading/entropy.py has fewer)
     ranks=True,
     draws=True,
 )
