@@ -81,9 +81,9 @@ def entropy(found: Result) -> Figure:
     """Success by length for each way of sampling."""
     figure, panels = plt.subplots(1, 2, figsize=(11, 4.5), sharey=True)
     for panel, unbiased in zip(panels, (True, False), strict=True):
-        rows = [row for row in found["rows"] if row["sampling"].startswith("unbiased") is unbiased]
+        rows = [row for row in found["rows"] if ("unbiased" in row["sampling"]) is unbiased]
         plot_growth(
-            panel, {f"{row['sampling']} ({row['entropy of the choice']:.1f} nats)": row["p <= 1e-4"] for row in rows}
+            panel, {f"{row['sampling'].replace('`', '')} ({row['entropy of the choice']:.1f} nats)": row["p <= 1e-4"] for row in rows}
         )
         panel.set(title="found at p <= 1e-4, by the choice's entropy a token", ylabel="codes found, %")
     return figure
@@ -109,7 +109,7 @@ def attacks(found: Result) -> Figure:
 
 
 def preservation(found: Result) -> Figure:
-    """How far distributions behind frequent contexts move."""
+    """How far distributions after frequent contexts move."""
     rows = found["exact"]
     kinds = [name for name in rows[0] if name not in ("context", "places")]
     figure, panel = plt.subplots(figsize=(8, 4.5))
@@ -124,20 +124,7 @@ def preservation(found: Result) -> Figure:
     return figure
 
 
-def detection(found: Result) -> Figure:
-    """How well methods tell marked texts from others, by length."""
-    figure, panels = plt.subplots(1, 2, figsize=(11, 4.5), sharey=True)
-    for panel, kind in zip(panels, ("plain", "human"), strict=True):
-        for method, marker in zip(dict.fromkeys(row["method"] for row in found["rows"]), MARKERS, strict=False):
-            rows = [row for row in found["rows"] if row["method"] == method]
-            lengths = [row["tokens"] for row in rows]
-            plot_rates(panel, lengths, [row[f"against {kind}"] for row in rows], "area", label=method, marker=marker)
-        panel.set(title=f"marked against {kind} texts", xlabel="tokens", ylabel="area under the curve, %")
-    panels[0].legend(fontsize=8)
-    return figure
-
-
-FIGURES = (curves, ablations, entropy, lengths, attacks, preservation, detection)
+FIGURES = (curves, ablations, entropy, lengths, attacks, preservation)
 """A figure for the result of the same name."""
 
 

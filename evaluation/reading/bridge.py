@@ -1,62 +1,72 @@
-"""How much of the watermark crosses the token bridge?
+"""How much of the mark is lost where the tokens of provider and proxy LM end at different places?
 
-Providers of three families write with their own tokenizer, the public reads with the proxy's: SmolLM2 as it is, and
-with the vocabularies of GPT-2 and Mistral transplanted (``shared/transplant.py``). Texts are cut to a fixed number of
-proxy tokens. The first pair has one vocabulary on both sides. What marking does to the texts is asked by
-``writing/quality.py``.
+SmolLM2 writes with its own vocabulary, which is the proxy's too, and with the genuine vocabularies of other families
+in its place (``shared/transplant.py``). So all that differs is the bridge. The texts go on with news items, by the
+default strategy of each way of sampling, and are read in their first tokens.
+
+- marked: of the model's tokens, the share that the encoder marked; and of these, the share that the reader's tokens
+  have as the encoder expected.
+- evidence: the log-likelihood ratio of the written code by the proxy LM, over the entropy that the choice of the same
+  tokens had, both in nats; and that beside the row with one vocabulary: the share that the bridge keeps.
+- found: by the decoder at its default level, for a registered provider.
 """
 
 from __future__ import annotations
 
-import tempfile
-from functools import partial
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
 
+from ctwl_decoder import Decoder
+from ctwl_decoder.statistics.scores import NAT
 from ctwl_protocol.proxy import open_proxy
 
-from ..shared.cache import recalled, sources
-from ..shared.experiment import Options, Result, experiment, tracked
-from ..shared.measures import rate
-from ..shared.outcomes import LEVEL, seen
-from ..shared.prompts import generated
-from ..shared.transplant import PAIRS, encoder_of, profile_of, transplant
+from ..shared.answers import OWN, Answer, Writing, prompts_of
+from ..shared.experiment import OFFLINE, Options, Result, experiment, tracked
+from ..shared.measures import mean, rate
+from ..shared.outcomes import own_score
+from ..shared.readers import reader, scored_positions
+
+VOCABULARIES = (OWN, "gpt2", "mistral", "tekken", "qwen")
+SETTINGS = ((0.7, 0.95), (1.0, 1.0))
+"""Temperature and top-p."""
 
 
-def measured(pair: tuple[str, str], folder: Path, strategy: str, options: Options) -> Result:
-    """One row of the table: a pair of families (the provider's, the proxy's) and a strategy."""
-    encoder, proxy = encoder_of(*pair, folder), open_proxy(**profile_of(pair[1], folder))
-    tokens = getattr(options, strategy)
-    length = round(1.2 * tokens)  # a provider's tokens may be shorter than the proxy's
-    asked: dict[str, Any] = {"batch": options.batch, "seed": options.seed, "strategy": strategy}
-    write = partial(generated, encoder, options.texts, length, **asked)
-    written = recalled(write, "bridge", sources(), pair, options.texts, length, asked)
-    found = [seen(proxy, generation, tokens) for generation in tracked(written, "reading")]
-    marked = sum(generation.marked for generation in written)
+def measured(decoder: Decoder, written: Sequence[Answer]) -> dict[str, Any]:
+    """One row of the table."""
+    texts = [answer.whole for answer in written]
+    score = own_score(texts[0].strategy.value)
+    nats = []
+    for text in texts:
+        scored = scored_positions(decoder.proxy, decoder.tokenizer.encode(text.text))[score]
+        nats.append(scored[scored.first_occurrences()].contributions(text.beacon.code).sum() / NAT)
+    choice = np.array([sum(answer.choice) for answer in written])
+    marked, tokens = (sum(getattr(text, name) for text in texts) for name in ("marked", "tokens"))
+    right = sum(decoder.decode(text.text).code == text.beacon.code for text in texts)
     return {
-        "provider's vocabulary": pair[0],
-        "proxy's vocabulary": pair[1],
-        "strategy": strategy,
-        "proxy tokens": tokens,
-        "exact": rate(sum(bool(f["exact"]) for f in found), len(found)),
-        "p <= 1e-4": rate(sum(f["p"] <= LEVEL for f in found), len(found)),
-        "hit rate": round(float(np.mean([f["hits"] for f in found])), 4),
-        "hit rate of a wrong code": round(float(np.mean([f["wrong"] for f in found])), 4),
-        "marked positions seen by the reader": round(1 - sum(g.lost for g in written) / marked, 5),
+        "strategy": texts[0].strategy.value,
+        "tokens": round(tokens / len(texts), 1),
+        "proxy tokens": round(float(np.mean([len(decoder.tokenizer.encode(text.text)) for text in texts])), 1),
+        "marked": round(marked / tokens, 3),
+        "marked positions seen by the reader": round(1 - sum(text.lost for text in texts) / marked, 4),
+        "entropy of the choice": round(float(choice.sum() / tokens), 3),
+        "evidence, of the choice": mean(np.array(nats) / choice),
+        "found": rate(right, len(texts)),
     }
 
 
-@experiment(quick={"texts": 2, "unbiased": 40, "delta": 40}, texts=100, unbiased=150, delta=200, batch=25, seed=1)
+@experiment(quick={"texts": 2, "tokens": 60}, texts=40, tokens=200, seed=1, batch=40)
 def main(options: Options) -> Result:
     """Run the experiment."""
-    torch.manual_seed(0)
-    jobs = [(pair, way) for pair in PAIRS for way in ("unbiased", "delta") if way == "unbiased" or pair[0] != pair[1]]
-    with tempfile.TemporaryDirectory() as folder:
-        transplant(Path(folder))
-        return {"pairs": [measured(pair, Path(folder), way, options) for pair, way in tracked(jobs, "pairs")]}
+    decoder, rows = reader(open_proxy(OFFLINE)), list[dict[str, Any]]()
+    for vocabulary in tracked(VOCABULARIES, "vocabularies"):
+        for temperature, top_p in SETTINGS:
+            writing = Writing(vocabulary, temperature, top_p, options.tokens, seed=options.seed, batch=options.batch)
+            written = [each for each in writing.answers(prompts_of(OWN, "prose", options.texts)) if sum(each.choice)]
+            rows.append({"vocabulary": vocabulary, "temperature": temperature, "top-p": top_p})
+            rows[-1] |= measured(decoder, written)
+    return {"rows": rows}
 
 
 if __name__ == "__main__":

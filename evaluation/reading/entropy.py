@@ -17,16 +17,16 @@ from ..shared.experiment import Options, Result, experiment, tracked
 from ..shared.outcomes import needed
 from ..shared.texts import Recipe, Writer, mean_choice
 
-LENGTHS = (40, 60, 80, 100, 125, 150, 200)
+LENGTHS = (20, 25, 30, 40, 50, 60, 80, 90, 100, 125, 150, 200)
 SAMPLING: dict[str, dict[str, Any]] = {
-    "unbiased, T = 1": {},
-    "unbiased, T = 1, top-p 0.9": {"top_p": 0.9},
-    "unbiased, T = 0.7": {"temperature": 0.7},
-    "unbiased, T = 0.3": {"temperature": 0.3},
-    "delta 2, T = 1": {"method": "delta", "delta": 2.0},
-    "delta 2, T = 0.3": {"method": "delta", "delta": 2.0, "temperature": 0.3},
-    "delta 2, greedy": {"method": "delta", "delta": 2.0, "temperature": 0.0},
-    "delta 2, 4 beams, repetition penalty 1.5": {"method": "delta", "delta": 2.0, "beams": 4, "penalty": 1.5},
+    "`unbiased`, T = 1": {},
+    "`unbiased`, T = 0.9, top-p 0.95": {"temperature": 0.9, "top_p": 0.95},
+    "`unbiased`, T = 0.7, top-p 0.95": {"temperature": 0.7, "top_p": 0.95},
+    "`gumbel`, T = 1": {"method": "gumbel"},
+    "`gumbel`, T = 0.7": {"method": "gumbel", "temperature": 0.7},
+    "`gumbel`, T = 0.7, top-p 0.95": {"method": "gumbel", "temperature": 0.7, "top_p": 0.95},
+    "`delta` 2, T = 1": {"method": "delta", "delta": 2.0},
+    "`delta` 2, greedy": {"method": "delta", "delta": 2.0, "temperature": 0.0},
 }
 
 
@@ -37,8 +37,7 @@ def main(options: Options) -> Result:
     writer = Writer()
     rows = []
     for name, sampling in tracked(list(SAMPLING.items()), "entropy"):
-        batch = options.batch if sampling.get("beams", 1) == 1 else options.batch // 4
-        recipe = Recipe(tokens=max(lengths), seed=options.seed, batch=batch, **sampling)
+        recipe = Recipe(tokens=max(lengths), seed=options.seed, batch=options.batch, **sampling)
         texts = writer.texts(recipe, options.texts)
         rows.append(
             {

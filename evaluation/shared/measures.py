@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import sacrebleu
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -88,13 +87,3 @@ def repeats(ids: Sequence[int]) -> float:
     """The share of the pairs of neighbouring tokens that came before."""
     pairs = list(pairwise(ids))
     return 1 - len(set(pairs)) / max(len(pairs), 1)
-
-
-def self_bleu(texts: Sequence[str]) -> NDArray[np.float64]:
-    """BLEU, 0 to 100, of each text against all others: float64 (texts,)."""
-    return np.array(
-        [
-            sacrebleu.sentence_bleu(text, [*texts[:i], *texts[i + 1 :]], smooth_method="exp").score
-            for i, text in enumerate(texts)
-        ]
-    )

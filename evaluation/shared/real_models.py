@@ -27,6 +27,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, Qwen2ForCausalLM
 
 from ctwl_protocol.causal_lm import load_causal_lm, load_tokenizer
 
+from . import transplant
+
 
 @dataclass(frozen=True)
 class Wheels:
@@ -99,8 +101,13 @@ def _made(path: Path, make: Callable[[Path], None]) -> Path:
 
 
 def load(name: str) -> tuple[Any, Any]:
-    """A model and its tokenizer: one of :data:`MODELS`, ``smollm2``, a folder, or a name on the hub."""
-    return load_causal_lm(_named(name), "cpu")
+    """A model and its tokenizer.
+
+    Args:
+        name: one of :data:`MODELS`, ``smollm2``, a family whose vocabulary SmolLM2 gets (:mod:`.transplant`), a folder,
+            or a name on the hub.
+    """
+    return transplant.provider(name) if name in transplant.LOWERED else load_causal_lm(_named(name), "cpu")
 
 
 def chat(name: str, questions: Sequence[str]) -> list[str]:

@@ -1,32 +1,41 @@
-"""What makes answers to one question vary more, and what does it cost?
+"""What does a strategy cost, and what makes answers to one question vary more?
 
-A code prefers the same words after the same context, so texts that one code marks are more alike. An instruct model
-answers held-out questions of a chat, each twice with one code, in ways that may help:
+Models answer held-out questions of a chat, each question twice:
 
-- longer contexts, which come back less often: profiles that differ from the published one in nothing but ``h``;
-- repeated contexts left alone (``skip_repeats``);
-- a share of the tokens with lots of the text's own (``fresh``).
+- unmarked, and by each strategy with a nonce for each answer, as a provider writes them;
+- by the default strategy with one code in all answers, the worst case: after one context it prefers the same words;
+- the same in ways that may help: a share of the tokens with lots of the text's own (``fresh``), repeated contexts left
+  alone (``skip_repeats``), and longer contexts, which come back less often: profiles that differ from the published
+  one in nothing but ``h``.
 
 For each way:
 
-- found: at the default level, for a registered provider; unedited and with a share of the words replaced by synonyms;
+- found: answers at the decoder's default level, for a registered provider, unedited and with a share of the words
+  replaced by synonyms;
+- change: of the NLL that the model expects of a token, by the mark, at each step of an answer; and the NLL of the
+  answers beside that of unmarked ones, question by question;
 - repeated: the share of an answer's contexts that it had before;
 - shared runs: the share of an answer's runs of three proxy tokens that the other answer to its question has, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ctwl_decoder import Decoder, Report
-from ctwl_encoder import Encoder, Generation
+from ctwl_decoder import Decoder
+from ctwl_encoder import CTWLLogitsProcessor, Encoder
+from ctwl_encoder.core.payload import Payload
+from ctwl_encoder.core.strategies import Decoding
+from ctwl_encoder.options import GenerationOptions, strategy_for
+from ctwl_encoder.plan.recorder import Recorder
 from ctwl_encoder.plan.statistics import shared_runs
-from ctwl_protocol import Profile
+from ctwl_protocol import Beacon, Profile
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.text.positions import positions
 
@@ -35,19 +44,42 @@ from ..shared.answers import prompts_of
 from ..shared.cache import recalled, sources
 from ..shared.editing import reworded
 from ..shared.experiment import OFFLINE, Options, Result, experiment, tracked
-from ..shared.measures import mean, rate
+from ..shared.measures import beside, mean, rate
 from ..shared.texts import PROVIDER, VERSION
 
-WAYS = (
-    (1, False, 0.0), (1, False, 0.1), (1, False, 0.2), (1, True, 0.0), (2, False, 0.0), (2, True, 0.0), (4, True, 0.0),
-)  # fmt: skip
-"""Proxy tokens in a context, whether repeated contexts are left alone, and the share of fresh lots."""
+SETTINGS = ((0.7, 0.95), (1.0, 1.0))
+"""Temperature and top-p."""
 
 SHARE = 0.1
 """Of the words, replaced by synonyms."""
 
 NONCE = 7
-"""One for all answers: the worst case for their variety."""
+"""One for all answers, where they share their code."""
+
+HELPS: tuple[dict[str, Any], ...] = (
+    {"fresh": 0.1}, {"fresh": 0.2}, {"alone": True}, {"context": 2}, {"context": 2, "alone": True},
+    {"context": 4, "alone": True},
+)  # fmt: skip
+"""What may make answers with one code vary more, see :class:`Answers`."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """An answer.
+
+    Attributes:
+        text: what was written.
+        code: what it carries, if it is marked.
+        nll: nats a token, under the model.
+        change: what the mark changed in the NLL that was expected, nats a token.
+        choice: nats a token, the entropy of what the tokens were drawn from, but for the mark.
+    """
+
+    text: str
+    code: int
+    nll: float
+    change: float
+    choice: float
 
 
 @dataclass(frozen=True)
@@ -56,98 +88,161 @@ class Answers:
 
     Attributes:
         model: see :func:`real_models.load`.
+        strategy: "plain", or the encoder's.
+        temperature: of sampling.
+        top_p: of sampling.
+        one_code: whether all answers have one code; else a nonce of their own.
         context: proxy tokens in a context of the profile.
         alone: whether repeated contexts are left alone.
         fresh: share of the tokens whose lot is the text's own.
-        temperature: of sampling.
-        top_p: of sampling.
         tokens: of the model, at most, in each answer.
         seed: of sampling.
     """
 
     model: str
-    context: int
-    alone: bool
-    fresh: float
+    strategy: str
     temperature: float
     top_p: float
-    tokens: int
-    seed: int
+    one_code: bool = False
+    context: int = 1
+    alone: bool = False
+    fresh: float = 0.0
+    tokens: int = 200
+    seed: int = 1
 
     @property
     def profile(self) -> Profile:
         """The offline profile with contexts of this length."""
         return _proxy().profile.model_copy(update={"context_length": self.context})
 
-    def of(self, prompts: Sequence[str]) -> list[Generation]:
+    def of(self, prompts: Sequence[str]) -> list[Written]:
         """An answer to each prompt, found written or written now."""
         return recalled(partial(self._written, prompts), "variety", sources(__file__), self, tuple(prompts))
 
-    def _written(self, prompts: Sequence[str]) -> list[Generation]:
-        model, tokenizer = _model(self.model)
-        encoder = Encoder(model, tokenizer, _proxy().shared_with(self.profile))
-        return encoder.generate(
-            prompts, PROVIDER, VERSION, nonce=NONCE, temperature=self.temperature, top_p=self.top_p, seed=self.seed,
-            max_new_tokens=self.tokens, skip_repeats=self.alone, fresh=self.fresh,
+    def _written(self, prompts: Sequence[str]) -> list[Written]:
+        encoder = Encoder(*_model(self.model), _proxy().shared_with(self.profile))
+        nonces = np.random.default_rng(self.seed).integers(64, size=len(prompts)).tolist()
+        codes = [Beacon(PROVIDER, VERSION, NONCE if self.one_code else nonce).code for nonce in nonces]
+        marking: dict[str, Any] = {} if self.strategy == "plain" else {"strategy": self.strategy, "fresh": self.fresh}
+        options = GenerationOptions(
+            temperature=self.temperature, top_p=self.top_p, seed=self.seed, max_new_tokens=self.tokens,
+            skip_repeats=self.alone, **marking,
         )  # fmt: skip
+        mark = None
+        if marking:
+            mark = CTWLLogitsProcessor(encoder.bridge, [Payload((code,)) for code in codes], **options.marking)
+        recorder = Recorder(mark, Decoding.SAMPLED, encoder.model.device)
+        batch = encoder.tokenize(prompts, self.tokens)
+        rows = encoder.run(batch, recorder.behind, options, lambda _: None, before=[recorder.before])
+        steps = recorder.steps(rows[:, -1])
+        return [_written(encoder, *each, steps[:, :, i]) for i, each in enumerate(zip(rows, codes, strict=True))]
 
 
-@cache
+def _written(encoder: Encoder, row: NDArray[np.int64], code: int, steps: NDArray[np.float64]) -> Written:
+    """An answer of its tokens, int64 (steps,), and what was measured of them, float64 (3, steps)."""
+    ends = np.flatnonzero(np.isin(row, encoder.stop_ids()))
+    length = int(ends[0]) if len(ends) else len(row)
+    text = encoder.tokenizer.decode(row[:length], skip_special_tokens=True, clean_up_tokenization_spaces=False)
+    return Written(text, code, *steps[:, : max(length, 1)].mean(axis=1).round(4).tolist())
+
+
+@lru_cache(maxsize=1)
 def _model(name: str) -> tuple[Any, Any]:
     return real_models.load(name)
 
 
-@cache
+@lru_cache(maxsize=1)
 def _proxy() -> Proxy:
     return open_proxy(OFFLINE)
 
 
-def measured(asked: Answers, prompts: Sequence[str]) -> dict[str, Any]:
-    """One row of the table."""
+def ways(model: str, *, helps: bool) -> Iterator[Answers]:
+    """The ways of one model, for each setting the unmarked one first."""
+    for temperature, top_p in SETTINGS:
+        asked, default = partial(Answers, model, temperature=temperature, top_p=top_p), strategy_for(None, temperature)
+        yield asked("plain")
+        yield from (asked(strategy) for strategy in ("unbiased", "gumbel"))
+        yield asked(default, one_code=True)
+        if helps and default == "gumbel":
+            yield from (asked("gumbel", one_code=True, **each) for each in HELPS)
+
+
+def measured(asked: Answers, prompts: Sequence[str], plain: Sequence[Written]) -> dict[str, Any]:
+    """One row of the table.
+
+    Args:
+        asked: how the answers are written.
+        prompts: the questions, all of them twice.
+        plain: the unmarked answers to them.
+    """
     answers, proxy = asked.of(prompts), _proxy().shared_with(asked.profile)
-    decoder = Decoder(proxy)
     ids = [proxy.tokenizer.encode(answer.text) for answer in answers]
     contexts = [positions(row, asked.profile.prefix_length, asked.context).contexts for row in ids]
     repeated = [1 - len(np.unique(some, axis=0)) / max(len(some), 1) for some in contexts]
-    half = len(ids) // 2
-    shared = [shared_runs(row.tolist(), [ids[(i + half) % len(ids)].tolist()]) for i, row in enumerate(ids)]
-    title = f"reading, h = {asked.context}"
-    edited = [reworded(SHARE, answer.text, np.random.default_rng(i)) for i, answer in enumerate(answers)]
-    read = [
-        sum(
-            _right(decoder.decode(text), answer)
-            for text, answer in tracked(list(zip(texts, answers, strict=True)), title)
-        )
-        for texts in ([answer.text for answer in answers], edited)
-    ]
-    return {
+    row = {name: getattr(asked, name) for name in ("model", "temperature", "strategy")} | {
+        "top-p": asked.top_p,
+        "default": asked.strategy == strategy_for(None, asked.temperature),
+        "one code": asked.one_code,
         "context": asked.context,
         "repeats": "left alone" if asked.alone else "marked",
         "fresh": asked.fresh,
-        "temperature": asked.temperature,
-        "top-p": asked.top_p,
-        "strategy": answers[0].strategy.value,
         "proxy tokens": round(float(np.mean([len(row) for row in ids])), 1),
+        "entropy of the choice": round(float(np.mean([answer.choice for answer in answers])), 3),
         "repeated": round(float(np.mean(repeated)), 3),
-        "found": rate(read[0], len(answers)),
-        "found reworded": rate(read[1], len(answers)),
-        "shared runs": mean(np.array(shared)),
+        "shared runs": mean(_shared(ids)),
+    }
+    if asked.strategy != "plain":
+        ids_of_plain = [proxy.tokenizer.encode(answer.text) for answer in plain]
+        row["shared runs beside plain"] = beside(_shared(ids), _shared(ids_of_plain))
+        row["change"] = mean(np.array([answer.change for answer in answers]))
+        row["NLL"] = beside(_by_question(answers), _by_question(plain))
+        row |= _found(Decoder(proxy), answers)
+    return row
+
+
+def _shared(ids: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
+    """The shared runs of both answers to each question: float64 (questions,)."""
+    half = len(ids) // 2
+    both = [[shared_runs(ids[i].tolist(), [ids[j].tolist()]) for i, j in ((k, k + half), (k + half, k))]
+            for k in range(half)]  # fmt: skip
+    found: NDArray[np.float64] = np.nan_to_num(np.array(both)).mean(axis=1)
+    return found
+
+
+def _by_question(answers: Sequence[Written]) -> NDArray[np.float64]:
+    """The mean NLL of both answers to each question: float64 (questions,)."""
+    found: NDArray[np.float64] = np.array([answer.nll for answer in answers]).reshape(2, -1).mean(axis=0)
+    return found
+
+
+def _found(decoder: Decoder, answers: Sequence[Written]) -> dict[str, Any]:
+    """How many answers are found with their code, as they are and after words were replaced."""
+    edited = [reworded(SHARE, answer.text, np.random.default_rng(i)) for i, answer in enumerate(answers)]
+    rows = {"found": [answer.text for answer in answers], "found reworded": edited}
+    return {
+        name: rate(
+            sum(decoder.decode(text).code == answer.code for text, answer in zip(texts, answers, strict=True)),
+            len(texts),
+        )
+        for name, texts in rows.items()
     }
 
 
-def _right(report: Report, answer: Generation) -> bool:
-    return report.code == answer.beacon.code
-
-
 @experiment(
-    quick={"questions": 1, "tokens": 60, "model": "smollm2"},
-    questions=16, tokens=200, model="qwen2.5-coder-0.5b", temperature=0.7, top_p=0.95, seed=1,
+    quick={"questions": 2, "tokens": 60, "models": "smollm2"},
+    models="qwen2.5-coder-0.5b smollm2", kind="articles", questions=10, tokens=200, seed=1,
 )  # fmt: skip
 def main(options: Options) -> Result:
-    """Run the experiment; ``model`` is a name or a folder."""
-    prompts = prompts_of(options.model, "chat", options.questions) * 2
-    sampling = options.temperature, options.top_p, options.tokens, options.seed
-    rows = [measured(Answers(options.model, *way, *sampling), prompts) for way in WAYS]
+    """Run the experiment; the first model alone also in the ways that may help."""
+    rows: list[dict[str, Any]] = []
+    models = options.models.split()
+    for model in models:
+        prompts = prompts_of(model, options.kind, options.questions) * 2
+        plain: list[Written] = []
+        for asked in tracked(list(ways(model, helps=model == models[0])), model):
+            if asked.strategy == "plain":
+                plain = asked.of(prompts)
+            rows.append(measured(asked, prompts, plain))
     return {"settings": {"words replaced": SHARE}, "rows": rows}
 
 
