@@ -6,7 +6,6 @@ import { FILE } from "../src/documents/budget.js";
 import { kindOf } from "../src/documents/kinds.js";
 import { openDocument } from "../src/documents/open.js";
 import { Refusal } from "../src/refusal.js";
-import { asks } from "./ask.js";
 import { refusal, showResult } from "./result.js";
 import { canRead, Threads } from "./threads.js";
 import { speaker } from "./words.js";
@@ -112,10 +111,9 @@ async function ask(score) {
 
 /** Shows a report; an early one knows the registered marks alone. */
 function show(report, early = false) {
-  showResult(report, say, words.language, early);
+  showResult(report, given, say, words.language, early);
   element("shown").hidden = !report.detected;
   element("passages").replaceChildren(...(report.detected ? coloured(report.spans) : []));
-  element("asks").replaceChildren(...asks(report, given, say, words.language));
   element("more").hidden = !service || !data.engine || early || report.read === "whole";
   if (!early) element("verdict").focus();
 }

@@ -36,8 +36,9 @@ PAGES: Final = 2000
 SECONDS: Final = 3
 """Seconds of computing for one file, where the system can bound them. A book of 300 pages takes two."""
 
-WAIT: Final = 10
-"""Seconds after which nobody waits for a file, on a machine that has much else to do."""
+WAIT: Final = 30
+"""Seconds after which nobody waits for a file: for what hangs without computing, and for systems that cannot bound
+computing. It is ten times the bound of computing, or a busy machine would refuse good files."""
 
 MEMORY: Final = 400 << 20
 """Bytes of memory of the process that opens a file, where the system can bound them."""
