@@ -34,7 +34,7 @@ POLICY = (
 
 
 def files(words: dict[str, str] | None = None, registry: Trusted | None = None) -> dict[str, bytes]:
-    """The files of the extension, by their names; ``words`` as for the page, ``registry`` by default the bundled one."""
+    """The files of the extension, by their names; ``words`` and ``registry`` as for the page."""
     words = words or read_words()
     folder, page = web_folder() / "extension", web_folder() / "page"
     data = {"words": words, "characters": MAX_CHARACTERS} | reader_data(get_profile(OFFLINE), registry or bundled())

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 from document_files import packed
 
+from ctwl_decoder.apps.several import Verdict
 from ctwl_decoder.documents import limits
 from ctwl_decoder.documents.budget import Budget
 from ctwl_decoder.documents.isolated import open_file
@@ -184,6 +185,13 @@ def test_a_broken_archive_in_a_mail_does_not_hide_the_mail() -> None:
     mail = f'{_PARTS}Content-Type: multipart/mixed; boundary="b"\n\n--b\n\nHello.\n{part}--b--\n'
     body, broken = open_file(mail.encode(), "x.eml")
     assert (body.text, broken.name) == ("Hello.", "x.eml/a.zip") and isinstance(broken.text, DecoderError)
+
+
+def test_the_name_of_a_part_steers_no_terminal_and_breaks_no_line() -> None:
+    names = ["a\x1b]0;owned\x07.txt", "\nletter.zip/b: Watermark found", "\u202egnp.txt", "c" * 60_000]
+    found = open_file(packed(dict.fromkeys(names, b"\x89PNG\r\n\x1a\n")), "letter.zip")
+    told = [str(Verdict(each.name, each.text)) for each in found if isinstance(each.text, DecoderError)]
+    assert len(told) == 4 and all(line.isprintable() and len(line) < 500 for line in told), told
 
 
 def test_hidden_files_of_an_archive_are_no_texts() -> None:

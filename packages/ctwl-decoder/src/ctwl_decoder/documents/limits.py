@@ -24,6 +24,9 @@ MEMBERS: Final = 2000
 DEPTH: Final = 6
 """Documents inside documents: a mail with a mail with an archive with a DOCX is four."""
 
+NAME: Final = 255
+"""Characters of the name of a part. Most file systems have no longer ones."""
+
 NESTING: Final = 200
 """Elements inside elements, or lists inside lists, of one part."""
 
