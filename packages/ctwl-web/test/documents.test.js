@@ -23,8 +23,15 @@ test("charsets of mail, and mails in a file of several", async () => {
   const old = Buffer.from(mail("text/plain; charset=iso-8859-15", "8bit", "Gr\xf6\xdfe \xa4"), "latin1");
   assert.equal(await wordsOf(Uint8Array.from(old)), "Größe €");
   assert.equal(await wordsOf(mail("text/plain; charset=unknown", "8bit", "words")), "words");
+  const passed = `X-Passed: ${"far ".repeat(400)}\r\n`.repeat(20); // through many servers
+  assert.equal(await wordsOf(passed + mail("text/plain", "base64", base64("words"))), "words");
   const one = (words) => `From a@b Mon Nov 2\n${mail("text/plain", "7bit", words).replaceAll("\r\n", "\n")}\n`;
   assert.equal(await wordsOf(one("first") + one("second")), "first\n\nsecond");
+});
+
+test("words may have what files begin with", async () => {
+  for (const plain of ["ID3 is a way to learn trees.", "THE HEATWAVE went on.", "GIF89a was a format.", "Files begin with %PDF-1.7."])
+    assert.equal(await wordsOf(plain), plain);
 });
 
 test("subtitles are one paragraph, and other JSON is plain text", async () => {

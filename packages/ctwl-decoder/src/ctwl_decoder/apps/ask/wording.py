@@ -65,7 +65,8 @@ def sentence(reply: Reply) -> str:
 def in_lines(answers: Answers) -> list[str]:
     """The answers, and what they say together."""
     lines = [
-        f"{harmless(reply.name)} (provider {reply.provider}), characters {reply.start} to {reply.end}: {sentence(reply)}"
+        f"{harmless(reply.name)} (provider {reply.provider}), characters {reply.start} to {reply.end}: "
+        + sentence(reply)
         for reply in answers.replies
     ]
     return [*lines, *answers.says]
