@@ -180,6 +180,8 @@ def test_lines_of_a_flowed_mail_are_joined() -> None:
         (b"ID3\x04" + bytes(50), "a recording"),
         (packed({"[Content_Types].xml": "", "xl/workbook.xml": ""}), "an Excel table"),
         (b"-----BEGIN PGP MESSAGE-----\n\nhQEMA", "a PGP message"),
+        (b"WARC/1.0\r\nWARC-Type: response\r\n", "a WARC archive"),
+        (b"%!PS-Adobe-3.0\n(words) show", "PostScript"),
     ],
 )
 def test_a_container_that_is_not_opened_is_named(

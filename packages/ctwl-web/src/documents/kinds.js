@@ -49,7 +49,12 @@ const SIGNS = [
   ["-----BEGIN PGP MESSAGE-----", "secret"],
   ["-----BEGIN CERTIFICATE-----", "certificate"],
   ["[InternetShortcut]", "link"],
+  ["WARC/1.", "warc"],
+  ["%!PS", "postscript"],
 ];
+/** Kinds that these bytes show, and that are not opened unless a zip file is a document. */
+export const SHOWN = [...MAGIC.map(([, , kind]) => kind), ...SIGNS.map(([, kind]) => kind), "sheet"].filter((kind) => !kind.startsWith("utf-16"));
+
 /** No text has these characters. */
 const CONTROL = /[\0-\x06\x0e-\x1a\x1c-\x1f]/;
 const FLAT_ODF = /^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--(?:(?!-->)[^]){0,2000}-->\s*)*<office:document\b/;

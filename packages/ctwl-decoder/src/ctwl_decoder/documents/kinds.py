@@ -85,6 +85,8 @@ _SIGNS: dict[bytes, Kind] = {
     b"-----BEGIN PGP MESSAGE-----": Kind("secret", opened=False),
     b"-----BEGIN CERTIFICATE-----": Kind("certificate", opened=False),
     b"[InternetShortcut]": LINK,
+    b"WARC/1.": Kind("warc", opened=False),
+    b"%!PS": Kind("postscript", opened=False),
 }
 """What text and other bytes begin with, and the kind that it shows."""
 

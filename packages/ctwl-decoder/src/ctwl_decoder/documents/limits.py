@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Final
 
 FILE: Final = 64 << 20
@@ -37,11 +38,12 @@ PAGES: Final = 2000
 """Pages of a PDF."""
 
 SECONDS: Final = 3
-"""Seconds of computing for one file, where the system can bound them. A book of 300 pages takes two."""
+"""Seconds of computing for one file, where the system can bound them, as all but Windows can. A book of 300 pages takes
+two."""
 
-WAIT: Final = 30
-"""Seconds after which nobody waits for a file: for what hangs without computing, and for systems that cannot bound
-computing. It is ten times the bound of computing, or a busy machine would refuse good files."""
+WAIT: Final = 10 if sys.platform == "win32" else 120
+"""Seconds after which nobody waits for a file. On Windows nothing else bounds computing. Elsewhere it is for what hangs
+without computing, which no known file does; less would refuse good files on a machine that has much else to do."""
 
 MEMORY: Final = 400 << 20
 """Bytes of memory of the process that opens a file, where the system can bound them."""
