@@ -107,9 +107,9 @@ def _parser() -> argparse.ArgumentParser:
         "files",
         metavar="FILE",
         nargs="+",
-        help="a text in UTF-8, a document (DOCX, PPTX, ODT, EPUB, HTML, mail, notebook, subtitles, chat; PDF and RTF with "
-        "the extra [documents]), an archive or a folder of these; - reads standard input. Of several texts each gets a "
-        "line",
+        help="a text in UTF-8, a document (DOCX, PPTX, ODT, EPUB, HTML, mail, notebook, subtitles, chat; PDF and RTF "
+        "with the extra [documents]), an archive or a folder of these; - reads standard input. Of several texts each "
+        "gets a line",
     )
     parser.add_argument(
         "--together",
