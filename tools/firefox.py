@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 FIREFOX = next(filter(None, map(shutil.which, ["firefox", "firefox-esr"])), None)
 PORT = 2828
@@ -43,7 +43,8 @@ def firefox_with(extension: Path, profile: Path) -> Iterator[Firefox]:
         [*command, "--profile", str(profile)], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:
         try:
-            yield Firefox(extension, _connected(process))
+            with _connected(process) as connection, connection.makefile("rb") as answers:
+                yield Firefox(extension, connection, answers)
         finally:
             process.terminate()
 
@@ -61,9 +62,9 @@ def _connected(process: subprocess.Popen[bytes]) -> socket.socket:
 class Firefox:
     """What a person does: opens pages, presses the extension's button."""
 
-    def __init__(self, extension: Path, connection: socket.socket) -> None:
+    def __init__(self, extension: Path, connection: socket.socket, answers: BinaryIO) -> None:
         """Install the extension for as long as Firefox runs."""
-        self._connection, self._answers, self._asked = connection, connection.makefile("rb"), 0
+        self._connection, self._answers, self._asked = connection, answers, 0
         self._answer()  # its greeting
         self._ask("WebDriver:NewSession", capabilities={})
         self._ask("WebDriver:SetTimeouts", script=300_000, pageLoad=300_000)

@@ -65,10 +65,11 @@ def office(xml: str | bytes) -> bytes:
 
 NOT_READ = {
     **{
-        kind.name: magic.rjust(place + len(magic), b"-") + b"words"
+        kind.name: magic.rjust(place + len(magic), b"-") + b"\0words"
         for magic, place, kind in kinds._MAGIC
         if not kind.opened
     },
+    **{kind.name: sign + b" words" for sign, kind in kinds._SIGNS.items() if not kind.opened},
     "sheet": document_files.packed({"[Content_Types].xml": "", "xl/workbook.xml": ""}),
     "link": LINK,
     "broken": document_files.docx("One")[:-30],

@@ -14,6 +14,7 @@ from typing import Any
 import extension
 import pytest
 from running_service import serving_files
+from test_signposts import RECORDED, TRUSTED, URL
 
 from ctwl_decoder import Decoder
 from ctwl_decoder.words import web_folder
@@ -49,6 +50,7 @@ PAGES = {
     "mixed": f"<!doctype html><meta charset='utf-8'><article>{paragraphs(EXAMPLES['human'])}</article>"
     f"<div id='part'>{paragraphs(EXAMPLES['marked'])}</div>",
     "field": f"<!doctype html><meta charset='utf-8'><textarea>{escape(EXAMPLES['marked'])}</textarea>",
+    "signpost": f"<!doctype html><meta charset='utf-8'><h1>Essay</h1>{paragraphs(RECORDED.read_text('utf-8'))}",
     "empty": "<!doctype html><meta charset='utf-8'><img alt='' src='data:,'>",
 }
 
@@ -241,6 +243,28 @@ def test_places_are_counted_in_characters_however_deep_the_words_are(
     assert text == "\U0001f600 deep <b>words</b>"
     page.evaluate("(text) => ctwl.mark(text, [{ start: 2, end: 6 }])", text)
     assert page.evaluate("[...CSS.highlights.get('ctwl-passage')].map(String)") == ["deep"]
+
+
+@IN_CHROMIUM
+@pytest.mark.slow
+def test_whom_to_ask_is_told_as_on_the_page_and_nothing_is_sent(site: str, tmp_path: Path) -> None:
+    for name, data in extension.files(registry=TRUSTED).items():
+        (tmp_path / name).write_bytes(data)
+    with chromium_with(tmp_path) as browser:
+        asked: list[str] = []
+        browser.context.on("request", lambda request: asked.append(request.url))
+        page = browser.context.new_page()
+        page.goto(f"{site}/signpost.html")
+        popup = browser.press(page)
+        popup.wait()
+        assert "Ask the detector of Seven Hundred about passage 1" in popup.text("asks")
+        popup.evaluate("document.querySelector('#asks summary').click()")
+        assert "nothing was sent there" in popup.text("asks") and "Open https" not in popup.text("asks")
+        popup.evaluate("document.querySelector('#asks button').click()")
+        popup.wait_until("!document.querySelector('#asks a').hidden")
+        assert popup.evaluate("document.querySelector('#asks a').href") == URL
+        assert popup.complaints() == []
+        assert all(address.startswith(site) for address in asked), asked
 
 
 @pytest.mark.skipif(FIREFOX is None, reason="no Firefox on this machine")

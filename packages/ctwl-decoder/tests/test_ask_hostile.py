@@ -27,10 +27,11 @@ from ctwl_decoder.apps.ask import wire
 from ctwl_decoder.apps.ask.asking import ask_all
 from ctwl_decoder.apps.ask.model import Query, Reply
 from ctwl_decoder.apps.ask.wire import Network, is_public
-from ctwl_decoder.apps.ask.wording import sentence, visible
+from ctwl_decoder.apps.ask.wording import sentence
 from ctwl_decoder.errors import AddressRefused, NoAnswer
 from ctwl_decoder.report.model import Signpost
 from ctwl_protocol.asking import MAX_ANSWER, Answer, Question
+from ctwl_protocol.command import harmless
 from ctwl_protocol.errors import AnswerMalformed
 from ctwl_protocol.registry.entries import Detector
 
@@ -315,7 +316,7 @@ HOSTILE = "<script>alert(1)</script>\x1b[2J\x1b]0;title\x07\u202eevil\u2066\r\nF
 
 
 def test_words_of_a_stranger_steer_no_terminal() -> None:
-    assert visible(HOSTILE).isprintable() and "\\x1b[2J" in visible(HOSTILE) and "\\u202e" in visible(HOSTILE)
+    assert harmless(HOSTILE).isprintable() and "\\x1b[2J" in harmless(HOSTILE) and "\\u202e" in harmless(HOSTILE)
     refusal = sending(http(b'{"code": "busy", "message": "\\u001b[2J"}', "503 Busy"))
     for play in (answering(says=HOSTILE), answering(says=HOSTILE, **FOUND), refusal):
         assert sentence(asked(play)).isprintable()

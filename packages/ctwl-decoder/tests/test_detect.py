@@ -57,6 +57,17 @@ def test_a_text_that_is_base64_gets_no_verdict(client: httpx.Client, path: str) 
         assert "in which no words can be read" in answer.json()["message"]
 
 
+@pytest.mark.parametrize("path", ["/v1/decode", "/v1/detect"])
+def test_a_file_gets_no_verdict_where_texts_are_read_but_the_address_for_files(client: httpx.Client, path: str) -> None:
+    for files in ({"file": ("a.docx", docx(HUMAN))}, None):
+        answer = client.post(path, files=files, content=None if files else docx(HUMAN))
+        assert (answer.status_code, answer.json()["code"]) == (415, "unsupported-type")
+        assert answer.json()["message"].endswith("send a file to /report, in a form (multipart/form-data)")
+    for data in (docx(HUMAN), b"%PDF-1.7\n1 0 obj", mail(HUMAN, "quoted-printable")):
+        answer = client.post(path, json={"text": data.decode("latin-1")})
+        assert (answer.status_code, answer.json()["code"]) == (422, "not-opened")
+
+
 def test_the_service_opens_documents(client: httpx.Client) -> None:
     sent = client.post("/report", files={"file": ("letter.docx", docx(HUMAN), "application/octet-stream")})
     assert sent.status_code == 200 and "walked" in sent.text

@@ -180,6 +180,8 @@ def test_lines_of_a_flowed_mail_are_joined() -> None:
         (b"ID3\x04" + bytes(50), "a recording"),
         (packed({"[Content_Types].xml": "", "xl/workbook.xml": ""}), "an Excel table"),
         (b"-----BEGIN PGP MESSAGE-----\n\nhQEMA", "a PGP message"),
+        (b"WARC/1.0\r\nWARC-Type: response\r\n", "a WARC archive"),
+        (b"%!PS-Adobe-3.0\n(words) show", "PostScript"),
     ],
 )
 def test_a_container_that_is_not_opened_is_named(
@@ -214,17 +216,35 @@ def test_an_address_is_no_file_and_no_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [TEXTS[0], "ACGT" * 60, "{no json", "Date: today\nI wrote this.", "12\n00:01 is a time"]
+    "text",
+    [
+        TEXTS[0],
+        "ACGT" * 60,
+        "{no json",
+        "Date: today\nI wrote this.",
+        "12\n00:01 is a time",
+        "ID3 is a way to learn trees.",
+        "THE HEATWAVE went on.",
+        "GIF89a was a format.",
+        "A file begins with %PDF-1.7.",
+    ],
 )
 def test_plain_text_is_no_container(text: str) -> None:
     assert kind_of(text.encode()) is None or words(text.encode()) == text
     assert hides_words(text) is None
 
 
+def test_a_mail_that_passed_many_servers_is_one() -> None:
+    passed = f"X-Passed: {'far ' * 400}\n" * 20
+    long = passed.encode() + KINDS["base64.eml"]
+    assert words(long) == words(KINDS["base64.eml"]) and hides_words(long.decode())
+
+
 def test_a_text_in_which_no_words_can_be_read_is_no_text() -> None:
     hidden = [KINDS[name].decode() for name in ("letter.b64", "quoted.txt", "base64.eml", "letter.rtf")]
+    hidden += ["%PDF-1.7\n1 0 obj", KINDS["letter.docx"].decode("latin-1"), "https://example.org/a"]
     assert [kind.called for kind in map(hides_words, hidden) if kind] == [
-        "base64", "quoted-printable text", "a mail", "RTF"
+        "base64", "quoted-printable text", "a mail", "RTF", "a PDF", "a zip archive", "a link to a page"
     ]  # fmt: skip
     assert hides_words(mail(LETTER).decode()) is None and hides_words(page(LETTER)) is None
 

@@ -9,6 +9,7 @@ import io
 import json
 import lzma
 import os
+import struct
 import subprocess
 import sys
 import tarfile
@@ -19,6 +20,7 @@ from pathlib import Path
 import pytest
 from document_files import packed
 
+from ctwl_decoder.apps.several import Verdict
 from ctwl_decoder.documents import limits
 from ctwl_decoder.documents.budget import Budget
 from ctwl_decoder.documents.isolated import open_file
@@ -73,21 +75,114 @@ def wide_mail() -> bytes:
     return f'{_PARTS}Content-Type: multipart/mixed; boundary="b"\n\n{parts}'.encode()
 
 
-def pdf(stream: bytes, *, filters: bytes = b"/FlateDecode", pages: int = 1, kid: bytes = b"3 0 R ") -> bytes:
-    bodies = [
-        b"<</Type/Catalog/Pages 2 0 R>>",
-        b"<</Type/Pages/Count %d/Kids[%s]>>" % (pages, kid * pages),
-        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Resources<</Font<</F 5 0 R>>>>/Contents 4 0 R>>",
-        b"<</Filter%s/Length %d>>stream\n%s\nendstream" % (filters, len(stream), stream),
-        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
-    ]
+def mail_in_mail() -> bytes:
+    return f"{_PARTS}Content-Type: message/rfc822\n\n".encode() * 3000 + b"From: a@example.org\n\nhi\n"
+
+
+def part_many_times() -> bytes:
+    """A zip whose directory names one part a thousand times."""
+    data = packed({"a.txt": bytes(200_000)})
+    start, end = data.index(b"PK\x01\x02"), data.index(b"PK\x05\x06")
+    entry = data[start:end]
+    size = len(entry) * 1000
+    return data[:start] + entry * 1000 + struct.pack("<4s4H2IH", b"PK\x05\x06", 0, 0, 1000, 1000, size, start, 0)
+
+
+def zip_of_64_bits() -> bytes:
+    """A zip whose directory says, in its fields of 64 bits, that a part has 2^60 bytes."""
+    name, size = b"a.txt", (1 << 32) - 1
+    local = struct.pack("<4s5H3I2H", b"PK\x03\x04", 45, 0, 0, 0, 0, 0, 5, 5, len(name), 0) + name + b"hello"
+    more = struct.pack("<2H2Q", 1, 16, 1 << 60, 1 << 60)
+    entry = struct.pack("<4s6H3I5H2I", b"PK\x01\x02", 45, 45, 0, 0, 0, 0, 0, size, size, 5, len(more), 0, 0, 0, 0, 0)
+    entry += name + more
+    return local + entry + struct.pack("<4s4H2IH", b"PK\x05\x06", 0, 0, 1, 1, len(entry), len(local), 0)
+
+
+def dictionary() -> bytes:
+    """A file of xz that wants a dictionary of 4 GB."""
+    data = bytearray(lzma.compress(b"hello " * 100))
+    end = 12 + 4 * (data[12] + 1)
+    data[data.index(b"\x21\x01", 12) + 2] = 40
+    data[end - 4 : end] = zlib.crc32(data[12 : end - 4]).to_bytes(4, "little")
+    return bytes(data)
+
+
+def tar_of_links() -> bytes:
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as archive:
+        for name, kind in (("a", tarfile.SYMTYPE), ("b", tarfile.LNKTYPE), ("c", tarfile.FIFOTYPE)):
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = kind, "/etc/passwd"
+            archive.addfile(member)
+    return data.getvalue()
+
+
+def elements(element: str) -> str:
+    """Millions of elements that are no bomb by their ratio."""
+    return "".join(element.format(os.urandom(4).hex()) for _ in range(4096)) * 400
+
+
+def book(spine: str) -> bytes:
+    package = f"<package><manifest><item id='a' href='a.html'/></manifest><spine>{spine}</spine></package>"
+    root = "<a><rootfile full-path='a.opf'/></a>"
+    return packed({_CONTAINER: root, "a.opf": package, "a.html": "<p>hello"})
+
+
+def pdf_of(bodies: list[bytes]) -> bytes:
+    """A PDF of objects, the first of which is its catalog."""
     found, places = b"%PDF-1.7\n", []
     for number, body in enumerate(bodies, 1):
         places.append(len(found))
         found += b"%d 0 obj\n%s\nendobj\n" % (number, body)
     table = b"".join(b"%010d 00000 n \n" % place for place in places)
-    ends = b"trailer<</Size 6/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF" % len(found)
-    return found + b"xref\n0 6\n0000000000 65535 f \n" + table + ends
+    ends = b"trailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF" % (len(bodies) + 1, len(found))
+    return found + b"xref\n0 %d\n0000000000 65535 f \n" % (len(bodies) + 1) + table + ends
+
+
+def pdf(stream: bytes, *, filters: bytes = b"/FlateDecode", pages: int = 1, kid: bytes = b"3 0 R ") -> bytes:
+    return pdf_of(
+        [
+            b"<</Type/Catalog/Pages 2 0 R>>",
+            b"<</Type/Pages/Count %d/Kids[%s]>>" % (pages, kid * pages),
+            b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Resources<</Font<</F 5 0 R>>>>/Contents 4 0 R>>",
+            b"<</Filter%s/Length %d>>stream\n%s\nendstream" % (filters, len(stream), stream),
+            b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+        ]
+    )
+
+
+_PAGES = [b"<</Type/Catalog/Pages 2 0 R>>", b"<</Type/Pages/Count 1/Kids[3 0 R]>>"]
+
+
+def page_of(resources: bytes, words: bytes = b"") -> list[bytes]:
+    """A page, its words, and their font, as the objects 3 to 5."""
+    font = b"/Font<</F 5 0 R>>"
+    return [
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Resources<<%s%s>>/Contents 4 0 R>>" % (font, resources),
+        b"<</Length %d>>stream\n%s\nendstream" % (len(words), words),
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+    ]
+
+
+def deep_pages() -> bytes:
+    kids = [b"<</Type/Pages/Count 1/Kids[%d 0 R]>>" % number for number in range(3, 20_003)]
+    return pdf_of([_PAGES[0], *kids, b"<</Type/Page/MediaBox[0 0 9 9]>>"])
+
+
+def forms_in_forms() -> bytes:
+    """Each form draws the next one a hundred times, ten deep."""
+    form = b"<</Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</X %d 0 R>>>>/Length 600>>stream\n%s\nendstream"
+    forms = [form % (number, b"/X Do " * 100) for number in range(7, 17)]
+    last = b"<</Subtype/Form/BBox[0 0 9 9]/Length 0>>stream\n\nendstream"
+    return pdf_of([*_PAGES, *page_of(b"/XObject<</X 6 0 R>>", b"/X Do " * 100), *forms, last])
+
+
+def pictured(filters: bytes, data: bytes) -> bytes:
+    """A PDF with two words and a picture of four thousand millions of points."""
+    picture = b"<</Subtype/Image/Width 65535/Height 65535/ColorSpace/DeviceRGB/BitsPerComponent 8/Filter%s/Length %d>>"
+    words = b"q 9 0 0 9 0 0 cm /I Do Q BT /F 12 Tf 9 99 Td (hello world) Tj ET"
+    stream = picture % (filters, len(data)) + b"stream\n%s\nendstream" % data
+    return pdf_of([*_PAGES, *page_of(b"/XObject<</I 6 0 R>>", words), stream])
 
 
 def text_of(words: bytes) -> bytes:
@@ -126,9 +221,28 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "PDF with a loop": lambda: pdf(b"", kid=b"2 0 R "),
     "broken PDF": lambda: b"%PDF-1.7\n" + b"garbage" * 1000,
     "EPUB with a loop": lambda: packed({_CONTAINER: f"<a><rootfile full-path='{_CONTAINER}'/></a>"}),
+    "a part many times": part_many_times,
+    "zip of 64 bits": zip_of_64_bits,
+    "4 GB of a dictionary": dictionary,
+    "tar of links": tar_of_links,
+    "many packed in a row": lambda: gzip.compress(b"") * 3_000_000,
+    "mail in mail": mail_in_mail,
+    "many mails": lambda: b"From a Thu\nFrom: a@example.org\nDate: x\n\nhi\n\n" * 100_000,
+    "DOCX of elements": lambda: document("<a>" + elements("<p a='{}'/>") + "</a>"),
+    "ODT of entities": lambda: packed({"mimetype": "", "content.xml": entities()}),
+    "deep flat ODT": lambda: b"<office:document>" + b"<text:p>" * 1_000_000,
+    "EPUB with a long spine": lambda: book(elements("<itemref idref='a' a='{}'/>")),
+    "RTF of orders": lambda: b"{\\rtf1" + b"\\b" * 10_000_000,
+    "deep HTML": lambda: b"<html>" + b"<div>" * 1_000_000,
+    "HTML of signs": lambda: b"<html>" + b"<" * 10_000_000,
+    "deep notebook": lambda: b'{"nbformat":4,"cells":[{"source":' + b"[" * 200_000 + b"]" * 200_000 + b"}]}",
+    "deep PDF": lambda: pdf_of([_PAGES[0][:-2] + b"/X " + b"[" * 3_000_000]),
+    "PDF of deep pages": deep_pages,
+    "PDF of forms in forms": forms_in_forms,
+    "picture with another name": lambda: b"GIF89a" + bytes(1000),
 }
 
-QUICK = ("entities", "broken zip", "1 GB declared", "zips in zips", "deep JSON", "broken PDF")
+QUICK = ("entities", "broken zip", "1 GB declared", "zips in zips", "deep JSON", "broken PDF", "tar of links")
 
 
 def refused(name: str) -> DecoderError:
@@ -184,6 +298,19 @@ def test_a_broken_archive_in_a_mail_does_not_hide_the_mail() -> None:
     mail = f'{_PARTS}Content-Type: multipart/mixed; boundary="b"\n\n--b\n\nHello.\n{part}--b--\n'
     body, broken = open_file(mail.encode(), "x.eml")
     assert (body.text, broken.name) == ("Hello.", "x.eml/a.zip") and isinstance(broken.text, DecoderError)
+
+
+def test_the_name_of_a_part_steers_no_terminal_and_breaks_no_line() -> None:
+    names = ["a\x1b]0;owned\x07.txt", "\nletter.zip/b: Watermark found", "\u202egnp.txt", "c" * 60_000]
+    found = open_file(packed(dict.fromkeys(names, b"\x89PNG\r\n\x1a\n")), "letter.zip")
+    told = [str(Verdict(each.name, each.text)) for each in found if isinstance(each.text, DecoderError)]
+    assert len(told) == 4 and all(line.isprintable() and len(line) < 500 for line in told), told
+
+
+@pytest.mark.parametrize("filters", [b"/JBIG2Decode", b"/JPXDecode", b"/DCTDecode", b"/FlateDecode"])
+def test_pictures_in_a_pdf_are_not_unpacked(filters: bytes) -> None:
+    (found,) = texts_in(pictured(filters, zlib.compress(bytes(1 << 20))), "letter", Budget())
+    assert found.text == "hello world"
 
 
 def test_hidden_files_of_an_archive_are_no_texts() -> None:

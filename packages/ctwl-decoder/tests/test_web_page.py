@@ -288,6 +288,49 @@ def test_a_file_is_opened_or_dropped(page: Any, tmp_path: Path) -> None:
     sync_api.expect(page.get_by_role("status")).to_contain_text("One file is read at a time")
 
 
+@pytest.mark.slow
+def test_what_is_dropped_is_taken_or_named(page: Any, tmp_path: Path) -> None:
+    """By the browser's own drag: a folder and a link come as people drop them."""
+    (tmp_path / "folder").mkdir()
+    for name in ("no type", "other.txt"):
+        (tmp_path / name).write_text(f"Words of {name}.", "utf-8")
+    box, status = page.get_by_label("Text", exact=True), page.get_by_role("status")
+    protocol = page.context.new_cdp_session(page)
+
+    def drop(place: Any, items: dict[str, str], *files: str) -> None:
+        box.fill("Before.")
+        corner = place.bounding_box()
+        data = {
+            "items": [{"mimeType": kind, "data": words} for kind, words in items.items()],
+            "files": [str(tmp_path / name) for name in files],
+            "dragOperationsMask": 1,
+        }
+        for kind in ("dragEnter", "dragOver", "drop"):
+            event = {"type": kind, "x": corner["x"] + 9, "y": corner["y"] + 9, "data": data}
+            protocol.send("Input.dispatchDragEvent", event)
+
+    heading, link = (
+        page.locator("h1"),
+        {"text/uri-list": "https://example.com/a", "text/plain": "https://example.com/a"},
+    )
+    drop(heading, {"text/plain": "Selected words.", "text/html": "<b>Selected</b> words."})
+    sync_api.expect(box).to_have_value("Selected words.")
+    drop(heading, {"text/html": "<b>Selected</b> words."})
+    sync_api.expect(box).to_have_value("<b>Selected</b> words.")
+    drop(heading, link)
+    sync_api.expect(status).to_contain_text("It is a link to a page")
+    drop(heading, {}, "folder")
+    sync_api.expect(status).to_contain_text("If it is a folder, open the files in it. (input-unreadable)")
+    drop(heading, {}, "no type", "other.txt")
+    sync_api.expect(box).to_have_value("Words of no type.")
+    sync_api.expect(status).to_contain_text("One file is read at a time")
+    drop(box, link)
+    sync_api.expect(box).to_have_value(re.compile("https://example.com/a"))
+    box.fill("%PDF-1.7\n1 0 obj")
+    page.get_by_role("button", name=READ).click()
+    sync_api.expect(status).to_contain_text("It is a PDF")
+
+
 def zipped(parts: dict[str, str]) -> bytes:
     found = io.BytesIO()
     with zipfile.ZipFile(found, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -67,14 +67,14 @@ async function read(mainText = false) {
 async function hear({ ready, early, progress, report, refused }) {
   if (ready) return undefined;
   if (progress !== undefined) return tell(say("progress", { percent: Math.floor(100 * progress) }));
-  if (early) return showResult(early, say, words.language, true);
+  if (early) return showResult(early, given, say, words.language, true);
   idle();
   if (refused) {
     result.hidden = true;
     return tell(refusal(refused, { most: data.characters, say, language: words.language }), true);
   }
   tell("");
-  const { title } = showResult(report, say, words.language);
+  const { title } = showResult(report, given, say, words.language);
   element("verdict").focus();
   await badge({ found: String(report.spans.length), none: "–", "too-short": "?" }[report.outcome], title);
   if (!report.detected) return undefined;

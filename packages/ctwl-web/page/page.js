@@ -6,7 +6,6 @@ import { FILE } from "../src/documents/budget.js";
 import { kindOf } from "../src/documents/kinds.js";
 import { openDocument } from "../src/documents/open.js";
 import { Refusal } from "../src/refusal.js";
-import { asks } from "./ask.js";
 import { refusal, showResult } from "./result.js";
 import { canRead, Threads } from "./threads.js";
 import { speaker } from "./words.js";
@@ -112,10 +111,9 @@ async function ask(score) {
 
 /** Shows a report; an early one knows the registered marks alone. */
 function show(report, early = false) {
-  showResult(report, say, words.language, early);
+  showResult(report, given, say, words.language, early);
   element("shown").hidden = !report.detected;
   element("passages").replaceChildren(...(report.detected ? coloured(report.spans) : []));
-  element("asks").replaceChildren(...asks(report, given, say, words.language));
   element("more").hidden = !service || !data.engine || early || report.read === "whole";
   if (!early) element("verdict").focus();
 }
@@ -165,15 +163,25 @@ async function take([chosen, ...others]) {
   return tell(say(how, { name, left: found.left.join(", ") }));
 }
 
-/** What people paste for its words, though the words are packed in it. */
-const PACKED = ["mail", "base64", "quoted", "chat", "subtitles", "link"];
+/** Takes files, or the words of a selection; a link is named. */
+function takeDropped(dropped) {
+  if (dropped.files.length > 0) return take([...dropped.files]);
+  result.hidden = true;
+  if (dropped.types.includes("Files")) return refuse("input-unreadable");
+  if (dropped.types.includes("text/uri-list")) return refuse("not-opened", "link");
+  text.value = dropped.getData("text/plain") || dropped.getData("text/html");
+  return tell("");
+}
+
+/** What is pasted and read as it is: its words stand in it. */
+const READABLE = [null, "html", "flat-odf"];
 
 /** Puts the words of what was pasted into the box; false where it cannot be opened. */
 async function unpack() {
   element("packed").textContent = "";
   const bytes = new TextEncoder().encode(text.value);
   const kind = kindOf(bytes);
-  if (!PACKED.includes(kind)) return true;
+  if (READABLE.includes(kind)) return true;
   const found = await wordsIn(bytes);
   if (!found) return false;
   if (text.value === found.text) return true;
@@ -205,13 +213,11 @@ text.addEventListener("input", () => tell(""));
 file.addEventListener("change", () => file.files.length > 0 && take([...file.files]));
 for (const kind of ["dragover", "dragleave", "drop"]) {
   document.addEventListener(kind, (event) => {
-    const { types, files } = event.dataTransfer;
-    const isLink = types.includes("text/uri-list") && event.target !== text;
-    if (kind !== "dragleave" && !types.includes("Files") && !isLink) return;
-    event.preventDefault();
+    const dropped = event.dataTransfer;
+    if (event.target === text && !dropped.types.includes("Files")) return; // the browser puts words into the box
+    event.preventDefault(); // it would leave the page for a file or a link
     form.classList.toggle("drop", kind === "dragover");
-    if (kind === "drop" && files.length > 0) take([...files]);
-    else if (kind === "drop" && isLink) refuse("not-opened", "link"); // else the browser would leave the page for it
+    if (kind === "drop") takeDropped(dropped);
   });
 }
 for (const [name, example] of Object.entries(data.examples)) {

@@ -1,19 +1,22 @@
-/** The verdict and its details, put into the elements of a page. */
+/** The verdict, its details and whom to ask, put into the elements of a page. */
+import { asks } from "./ask.js";
 import { expert } from "./expert.js";
 import { verdict } from "./verdict.js";
 
 /**
- * Shows a report in the elements `result`, `verdict`, `says`, `means`, `details` and `expert`; returns the words of its
- * verdict.
+ * Shows a report in the elements `result`, `verdict`, `says`, `means`, `asks`, `details` and `expert`; returns the words
+ * of its verdict.
  *
+ * @param given the text that was read
  * @param early whether the report knows the registered marks alone
  */
-export function showResult(report, say, language, early = false) {
+export function showResult(report, given, say, language, early = false) {
   const element = (id) => document.getElementById(id);
   const told = verdict(report, say, language, early);
   element("verdict").textContent = told.title;
   element("says").textContent = told.says;
   element("means").textContent = told.means;
+  element("asks").replaceChildren(...asks(report, given, say, language));
   element("details").open = false;
   element("expert").replaceChildren(...expert(report, say, language));
   const result = element("result");

@@ -23,6 +23,8 @@ test("charsets of mail, and mails in a file of several", async () => {
   const old = Buffer.from(mail("text/plain; charset=iso-8859-15", "8bit", "Gr\xf6\xdfe \xa4"), "latin1");
   assert.equal(await wordsOf(Uint8Array.from(old)), "Größe €");
   assert.equal(await wordsOf(mail("text/plain; charset=unknown", "8bit", "words")), "words");
+  const passed = `X-Passed: ${"far ".repeat(400)}\r\n`.repeat(20); // through many servers
+  assert.equal(await wordsOf(passed + mail("text/plain", "base64", base64("words"))), "words");
   const one = (words) => `From a@b Mon Nov 2\n${mail("text/plain", "7bit", words).replaceAll("\r\n", "\n")}\n`;
   assert.equal(await wordsOf(one("first") + one("second")), "first\n\nsecond");
 });
@@ -50,7 +52,7 @@ test("kinds that are not opened are named", async () => {
   const kinds = {
     pdf: "%PDF-1.7\n", rtf: "{\\rtf1 words}", sheet, zip: zip({ "a.txt": "words" }), link: "https://example.org/a\n", packed: Uint8Array.of(0x1f, 0x8b, 8, 0),
     picture: Uint8Array.of(0xff, 0xd8, 0xff, 0xe0), "old-office": Uint8Array.of(0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1),
-    recording: "ID3\x04",
+    recording: "ID3\x04", warc: "WARC/1.0\r\nWARC-Type: response\r\n", postscript: "%!PS-Adobe-3.0\n",
   };
   for (const [kind, file] of Object.entries(kinds)) {
     await assert.rejects(openDocument(bytes(file)), (error) => error instanceof NotOpened && error.status === "not-opened" && error.kind === kind);
@@ -58,8 +60,11 @@ test("kinds that are not opened are named", async () => {
   await assert.rejects(openDocument(bytes(base64(Buffer.concat([Buffer.from("%PDF-1.7"), Buffer.alloc(200)])))), NotOpened);
 });
 
+/** Texts that begin with what some files begin with. */
+const LIKE_FILES = ["ID3 is a way to learn trees.", "THE HEATWAVE went on.", "GIF89a was a format.", "Files begin with %PDF-1.7."];
+
 test("plain text stays as it is", async () => {
-  for (const plain of ["", "[Music] words", "Note: this\nis plain.\n\nText", "<p>a line</p> of Markdown", "{curly} words", MARKED, "word ".repeat(9999), "ACGT".repeat(99)]) {
+  for (const plain of ["", "[Music] words", "Note: this\nis plain.\n\nText", "<p>a line</p> of Markdown", "{curly} words", MARKED, "word ".repeat(9999), "ACGT".repeat(99), ...LIKE_FILES]) {
     assert.equal(await wordsOf(plain), plain);
   }
   for (const odd of [Uint8Array.of(0xff, 0xfe, 0), bytes("a\0b"), Uint8Array.of(0x80)]) await assert.rejects(openDocument(odd), refused("not-text"));

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { mainText } from "../extension/article.js";
-import { NOT_OPENED } from "../src/documents/open.js";
+import { SHOWN } from "../src/documents/kinds.js";
 
 const file = (name) => readFileSync(new URL(`../${name}`, import.meta.url), "utf8");
 const STYLE = file("page/page.css");
@@ -53,7 +53,7 @@ test("words of the templates are names of words, and all of these are there", ()
   for (const [, reasons] of file("src/documents/refused.js").matchAll(/@param \{(.*)\} reason/g)) {
     for (const [, reason] of reasons.matchAll(/"(\w+)"/g)) assert.ok(`reason-${reason}` in words, reason);
   }
-  for (const kind of NOT_OPENED) assert.ok(`kind-${kind}` in words && `advice-${kind}` in words, kind);
+  for (const kind of SHOWN) assert.ok(`kind-${kind}` in words && `advice-${kind}` in words, kind);
   const used = ["page/ask.js", "page/page.js", "page/result.js", "extension/popup.js"].map(file).join("").matchAll(/say\("([\w-]+)"/g);
   for (const [, name] of used) assert.ok(name in words, name);
 });

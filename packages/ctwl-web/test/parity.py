@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import textwrap
@@ -35,6 +36,14 @@ FORMS = {
     "&#8364;&notit;<!-- not > shown --><ul><li>one</li><li>two</li></ul></body></html>",
     "markdown": f"# Title\n\n**{MARKED[:300]}**\n\n{LINKED}\n\n{MARKED[300:]}",
     "joiners": MARKED.replace(" of ", " o\u200df "),
+    "variation selectors": "".join(
+        f"{c}{s}" for c, s in zip(MARKED, itertools.cycle("\ufe00\ufe0f\U000e0100\U000e01ef"))
+    ),
+    "marks of other kinds": MARKED.replace(" the ", " t\u200b\u034f\u2060\u200bhe ").replace(
+        ".", ".\U000e0041\U000e007f"
+    )
+    + "\ufeff"
+    + "".join(chr(0xFE00 + byte % 16) for byte in range(40)),
     "pasted": MARKED.replace(" ", "\u00a0", 20).replace("\n", "\r\n") + "\u200b\u2028",
     "human": HUMAN,
     "other scripts": "“£16” Übermäßig naïve façade, Владимир пишет, 東京は大きい, "

@@ -13,7 +13,7 @@ for (const { name, text, variants } of parity()) {
 }
 
 const SLOW = process.env.CTWL_SLOW === "1";
-const QUICK = ["marked", "pasted", "few words", "short", "nothing"];
+const QUICK = ["marked", "pasted", "variation selectors", "few words", "short", "nothing"];
 
 test("the reports", async () => {
   const own = reader();

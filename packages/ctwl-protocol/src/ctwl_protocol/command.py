@@ -78,7 +78,7 @@ def run_command(
         code = f"{error.code}: " if isinstance(error, CTWLError) else ""
         system = isinstance(error, (FileUnwritable, OSError))  # a full disk, a cache that cannot be written
         said = advice() if system else ""
-        told = f"{code}{error}{what_helps(error) if isinstance(error, OSError) else ''}"
+        told = harmless(f"{code}{error}{what_helps(error) if isinstance(error, OSError) else ''}")
         note(f"{prog}: {told}; {said}" if said else f"{prog}: {told}")
         return FAILED
     except KeyboardInterrupt:
@@ -119,9 +119,21 @@ def closed_output_is_fine() -> Iterator[None]:
 
 
 def note(message: str) -> None:
-    """Print a line on standard error, whether or not anybody reads it."""
+    """Print lines on standard error, whether or not anybody reads them."""
     with closed_output_is_fine():
-        print(message, file=sys.stderr)
+        print(harmless(message, "\n\t"), file=sys.stderr)
+
+
+def harmless(words: str, kept: str = "") -> str:
+    """Words of a stranger, such as a file's name, for a terminal: what would steer it stands there as an escape.
+
+    Args:
+        words: the words.
+        kept: characters that stay, such as line ends.
+    """
+    return "".join(
+        each if each.isprintable() or each in kept else each.encode("unicode_escape").decode() for each in words
+    )
 
 
 def _send_output() -> None:

@@ -4,9 +4,11 @@ import { toBinary } from "./binary.js";
 /** Bytes of the beginning that tell the kind of a text. */
 const BEGINNING = 2 ** 14;
 
-/** Bytes as characters, the place where they stand, and the kind that they show. */
+/** Bytes of the head of a mail: one to many people that passed many servers has tens of thousands. */
+const HEAD = 2 ** 18;
+
+/** Bytes as characters, the place where they stand, and the kind that they show in a file that is no text: words may have them, too. */
 const MAGIC = [
-  ["{\\rtf", 0, "rtf"],
   ["\x1f\x8b", 0, "packed"],
   ["BZh", 0, "packed"],
   ["\xfd7zXZ\0", 0, "packed"],
@@ -20,9 +22,6 @@ const MAGIC = [
   ["\x7fELF", 0, "program"],
   ["MZ\x90\0", 0, "program"],
   ["bplist00", 0, "web-archive"],
-  ["-----BEGIN PGP MESSAGE-----", 0, "secret"],
-  ["-----BEGIN CERTIFICATE-----", 0, "certificate"],
-  ["[InternetShortcut]", 0, "link"],
   ["\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", 0, "old-office"],
   ["\x89PNG\r\n\x1a\n", 0, "picture"],
   ["\xff\xd8\xff", 0, "picture"],
@@ -43,6 +42,21 @@ const MAGIC = [
   ["\xff\xfe", 0, "utf-16le"],
   ["\xfe\xff", 0, "utf-16be"],
 ];
+/** What text and other bytes begin with, and the kind that it shows. */
+const SIGNS = [
+  ["{\\rtf", "rtf"],
+  ["%PDF-", "pdf"],
+  ["-----BEGIN PGP MESSAGE-----", "secret"],
+  ["-----BEGIN CERTIFICATE-----", "certificate"],
+  ["[InternetShortcut]", "link"],
+  ["WARC/1.", "warc"],
+  ["%!PS", "postscript"],
+];
+/** Kinds that these bytes show, and that are not opened unless a zip file is a document. */
+export const SHOWN = [...MAGIC.map(([, , kind]) => kind), ...SIGNS.map(([, kind]) => kind), "sheet"].filter((kind) => !kind.startsWith("utf-16"));
+
+/** No text has these characters. */
+const CONTROL = /[\0-\x06\x0e-\x1a\x1c-\x1f]/;
 const FLAT_ODF = /^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--(?:(?!-->)[^]){0,2000}-->\s*)*<office:document\b/;
 const HTML = /^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--(?:(?!-->)[^]){0,2000}-->\s*)*<(?:!doctype\s+html|html|head|body)\b/i;
 const MAIL = /^(?:From [^\n]*\n)?(?:[A-Za-z][A-Za-z0-9-]{0,60}:[^\n]*\n(?:[ \t][^\n]*\n)*){2,400}\r?\n/;
@@ -59,23 +73,36 @@ const OFFICE = { word: "docx", ppt: "pptx", xl: "sheet" };
 
 /** The kind of a file; null for plain text, and for what nobody knows. */
 export function kindOf(bytes) {
-  const first = toBinary(bytes.subarray(0, 270));
-  const found = MAGIC.find(([magic, place]) => first.startsWith(magic, place))?.[2];
-  if (found) return found;
   const beginning = toBinary(bytes.subarray(0, BEGINNING));
-  if (beginning.slice(0, 1024).includes("%PDF-")) return "pdf";
+  const sign = SIGNS.find(([start]) => beginning.startsWith(start))?.[1];
+  if (sign) return sign;
+  const text = isText(bytes.subarray(0, 1024));
+  const found = MAGIC.find(([magic, place]) => beginning.startsWith(magic, place))?.[2];
+  if (found && !text) return found;
+  const ends = toBinary(bytes.subarray(-1024)).includes("%%EOF");
+  if (beginning.slice(0, 1024).includes("%PDF-") && (!text || ends)) return "pdf"; // a header may stand before it
   const wide = wideCharset(bytes);
   if (wide) return wide;
   if (HTML.test(beginning)) return "html";
   if (LINK.test(beginning)) return "link";
   if (FLAT_ODF.test(beginning)) return "flat-odf";
-  if (MAIL_NAMES.test(MAIL.exec(beginning)?.[0] ?? "")) return "mail";
+  if (MAIL_NAMES.test(MAIL.exec(toBinary(bytes.subarray(0, HEAD)))?.[0] ?? "")) return "mail";
   if (SUBTITLES.test(beginning)) return "subtitles";
   if (STREAM.test(beginning) || JSON_START.test(beginning)) return "chat";
   const run = LONG_RUN.exec(beginning.replace(DATA, ""))?.[0] ?? "";
   const mixed = [/[A-Z]/, /[a-z]/, /[0-9]/].every((some) => some.test(run)); // a gene is no base64
   if (mixed && isBase64(bytes)) return "base64";
   return beginning.match(SOFT_BREAK)?.length > 2 ? "quoted" : null;
+}
+
+/** Whether the beginning of a file is text in UTF-8. */
+function isText(beginning) {
+  try {
+    new TextDecoder("utf-8", { fatal: true }).decode(beginning, { stream: true }); // its last character may be cut
+  } catch {
+    return false;
+  }
+  return !CONTROL.test(toBinary(beginning));
 }
 
 /** Whether nothing but base64 is in bytes: no pattern for all of it, since such need as much stack. */

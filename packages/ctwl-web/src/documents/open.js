@@ -11,12 +11,6 @@ import { NotOpened, sound } from "./refused.js";
 import { wordsOfSubtitles } from "./subtitles.js";
 import { directoryOf } from "./zip.js";
 
-/** Kinds that are known and not opened. */
-export const NOT_OPENED = [
-  "pdf", "rtf", "zip", "tar", "packed", "other-archive", "other-packed", "old-office", "sheet", "table", "database", "picture", "recording",
-  "program", "web-archive", "secret", "certificate", "link",
-];
-
 /**
  * The words in a file: `{text, kind, left}`, where `kind` is null for plain text and `left` names what was not read.
  * Refused as `input-too-large`, `not-text`, `document-refused` ({@link DocumentRefused}) or `not-opened`
@@ -34,9 +28,9 @@ async function opened(bytes, budget, depth) {
   let kind = kindOf(bytes);
   const directory = kind === "zip" ? directoryOf(bytes) : null;
   if (directory) kind = kindOfZip(directory);
-  if (NOT_OPENED.includes(kind)) throw new NotOpened(kind);
   if (kind === "epub") return { kind, text: await wordsOfBook(bytes, directory, budget) };
-  if (directory) return { kind, text: await wordsOfOffice(bytes, directory, budget, DIALECTS[kind]) };
+  if (DIALECTS[kind] && directory) return { kind, text: await wordsOfOffice(bytes, directory, budget, DIALECTS[kind]) };
+  if (directory) throw new NotOpened(kind);
   if (kind !== "mail") budget.read(bytes.length);
   if (kind?.startsWith("utf-16")) return opened(new TextEncoder().encode(plain(bytes, kind)), budget, depth + 1);
   if (kind === "flat-odf") return { kind, text: wordsOfPart(bytes, DIALECTS.odf) };
@@ -46,6 +40,7 @@ async function opened(bytes, budget, depth) {
   if (kind === "chat") return { kind, text: wordsOfChat(plain(bytes)) ?? plain(bytes) };
   if (kind === "subtitles") return { kind, text: wordsOfSubtitles(plain(bytes)) };
   if (kind === "quoted") return { kind, text: plain(fromQuoted(toBinary(bytes))) };
+  if (kind !== null) throw new NotOpened(kind);
   return { kind, text: plain(bytes) };
 }
 

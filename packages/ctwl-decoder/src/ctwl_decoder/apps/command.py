@@ -46,7 +46,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ctwl_protocol import get_profile
-from ctwl_protocol.command import closed_output_is_fine, command_parser, help_in, note, run_command
+from ctwl_protocol.command import closed_output_is_fine, command_parser, harmless, help_in, note, run_command
 from ctwl_protocol.environment import PROXY, REGISTRY
 from ctwl_protocol.errors import FileUnwritable, ProxyNotFound
 from ctwl_protocol.files import what_helps
@@ -107,8 +107,9 @@ def _parser() -> argparse.ArgumentParser:
         "files",
         metavar="FILE",
         nargs="+",
-        help="a text in UTF-8, a document (PDF, DOCX, ODT, EPUB, RTF, HTML, mail, notebook, subtitles, chat), an "
-        "archive or a folder of these; - reads standard input. Of several texts each gets a line",
+        help="a text in UTF-8, a document (DOCX, PPTX, ODT, EPUB, HTML, mail, notebook, subtitles, chat; PDF and RTF "
+        "with the extra [documents]), an archive or a folder of these; - reads standard input. Of several texts each "
+        "gets a line",
     )
     parser.add_argument(
         "--together",
@@ -188,7 +189,7 @@ def _progress(name: str = "") -> Iterator[Callable[[int, int], None]]:
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        which = f"{escape(name)}: " if name else ""
+        which = f"{escape(harmless(name))}: " if name else ""
         task = bar.add_task(f"{which}reading by ranks", total=None)
         slower = f"{which}the ranks show too little: reading by a language model"
         yield lambda done, total: bar.update(task, completed=done, total=total, description=slower)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ctwl_protocol.command import closed_output_is_fine
+from ctwl_protocol.command import closed_output_is_fine, harmless
 
 from ..documents.files import texts_of
 from ..documents.found import Found
@@ -29,11 +29,13 @@ class Verdict:
     result: Report | DecoderError
 
     def __str__(self) -> str:
+        name = harmless(self.name)
         if isinstance(self.result, DecoderError):
-            return f"{self.name}: not read: {str(self.result).removeprefix(f'{self.name}: ')} ({self.result.code})"
+            why = str(self.result).removeprefix(f"{self.name}: ")
+            return f"{name}: not read: {harmless(why)} ({self.result.code})"
         none = self.result.outcome == "none"
         told = why_none(self.result) if none else f"p = {format_p_value(self.result.p_value)}"
-        return f"{self.name}: {headline(self.result)} ({told}; {self.result.tokens} tokens)"
+        return f"{name}: {headline(self.result)} ({told}; {self.result.tokens} tokens)"
 
 
 def texts_in(names: Iterable[str]) -> Iterator[Found]:

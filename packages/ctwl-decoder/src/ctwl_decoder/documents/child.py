@@ -12,6 +12,7 @@ import logging
 import sys
 
 from ..errors import DecoderError, DocumentRefused
+from ..words import said
 from . import limits
 from .budget import Budget
 from .found import AS_TEXT, Found
@@ -31,7 +32,9 @@ def _bound() -> None:
 def _found(data: bytes, name: str) -> list[dict[str, str]]:
     """What is in a file; where the whole is refused, that alone."""
     try:
-        return [_told(found) for found in texts_in(data, name, Budget())]
+        found = list(texts_in(data, name, Budget()))
+        nothing = DocumentRefused(said("reason-words"))  # an archive of no files, or of links
+        return [_told(each) for each in found or [Found(name, nothing)]]
     except DecoderError as error:
         return [_told(Found(name, error))]
     except MemoryError:

@@ -14,6 +14,9 @@ from ..words import english, not_opened
 _BEGINNING = 1 << 14
 """Bytes of the beginning that tell the kind of a text."""
 
+_HEAD = 1 << 18
+"""Bytes of the head of a mail: one to many people that passed many servers has tens of thousands."""
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -43,7 +46,6 @@ _ARCHIVE, _PACKED = Kind("other-archive", opened=False), Kind("other-packed", op
 _PROGRAM = Kind("program", opened=False)
 
 _MAGIC: tuple[tuple[bytes, int, Kind], ...] = (
-    (b"{\\rtf", 0, RTF),
     (b"PK\x03\x04", 0, ZIP),
     (b"PK\x05\x06", 0, ZIP),
     (b"\x1f\x8b", 0, PACKED),
@@ -74,11 +76,22 @@ _MAGIC: tuple[tuple[bytes, int, Kind], ...] = (
     (b"\x7fELF", 0, _PROGRAM),
     (b"MZ\x90\0", 0, _PROGRAM),
     (b"bplist00", 0, Kind("web-archive", opened=False)),
-    (b"-----BEGIN PGP MESSAGE-----", 0, Kind("secret", opened=False)),
-    (b"[InternetShortcut]", 0, LINK),
-    (b"-----BEGIN CERTIFICATE-----", 0, Kind("certificate", opened=False)),
 )
-"""Bytes, the place where they stand, and the kind that they show."""
+"""Bytes, the place where they stand, and the kind that they show in a file that is no text; words may have them too."""
+
+_SIGNS: dict[bytes, Kind] = {
+    b"{\\rtf": RTF,
+    b"%PDF-": PDF,
+    b"-----BEGIN PGP MESSAGE-----": Kind("secret", opened=False),
+    b"-----BEGIN CERTIFICATE-----": Kind("certificate", opened=False),
+    b"[InternetShortcut]": LINK,
+    b"WARC/1.": Kind("warc", opened=False),
+    b"%!PS": Kind("postscript", opened=False),
+}
+"""What text and other bytes begin with, and the kind that it shows."""
+
+_CONTROL = re.compile(rb"[\0-\x06\x0e-\x1a\x1c-\x1f]")
+"""No text has these characters."""
 
 _XML = rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--(?:(?!-->).){0,2000}-->\s*)*"
 _HTML = re.compile(_XML + rb"<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
@@ -102,12 +115,24 @@ def outer_kind(data: bytes) -> Kind | None:
 
     Documents that are zip archives are so called.
     """
+    if sign := next((kind for sign, kind in _SIGNS.items() if data.startswith(sign)), None):
+        return sign
+    is_text = _is_text(data[:1024])
     found = next((kind for magic, place, kind in _MAGIC if data.startswith(magic, place)), None)
-    if found:
+    if found and not is_text:
         return found
-    if b"%PDF-" in data[:1024]:
+    if b"%PDF-" in data[:1024] and (not is_text or b"%%EOF" in data[-1024:]):  # a header may stand before it
         return PDF
     return WIDE if wide_charset(data) else _kind_of_text(data)
+
+
+def _is_text(beginning: bytes) -> bool:
+    """Whether the beginning of a file is text in UTF-8."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(beginning)
+    except UnicodeDecodeError:
+        return False
+    return _CONTROL.search(beginning) is None
 
 
 def kind_of(data: bytes) -> Kind | None:
@@ -138,13 +163,19 @@ _OFFICE = {"word": DOCX, "ppt": PPTX, "xl": SHEET}
 def _kind_of_text(data: bytes) -> Kind | None:
     """The kind of what is written in ASCII characters."""
     beginning = data[:_BEGINNING]
-    if (head := _MAIL.match(beginning)) and _OF_MAIL.search(head[0]):
+    if _head_of_mail(data):
         return MAIL
     if base64_in(data):
         return BASE64
     if len(_SOFT_BREAK.findall(beginning)) > 2:
         return QUOTED
     return next((kind for pattern, kind in _PATTERNS if pattern.match(beginning)), None)
+
+
+def _head_of_mail(data: bytes) -> bytes | None:
+    """The head of a mail; None where it is none."""
+    head = _MAIL.match(data[:_HEAD])
+    return head[0] if head and _OF_MAIL.search(head[0]) else None
 
 
 def refusal(kind: Kind) -> NotOpened:
@@ -156,9 +187,12 @@ def hides_words(text: str) -> Kind | None:
     """The kind of a text that is a container, so that its words cannot be read in it; None where they can."""
     data = text.encode("utf-8", "surrogatepass")
     kind = outer_kind(data)
-    hidden = kind in (BASE64, QUOTED, RTF) or (kind is MAIL and _ENCODED.search(data[:_BEGINNING]))
-    return kind if kind and (hidden or not kind.opened) else None
+    seen = kind in _READABLE or (kind is MAIL and not _ENCODED.search(data))
+    return None if seen else kind
 
+
+_READABLE = (HTML, FLAT_ODF, CHAT, SUBTITLES)
+"""Kinds in whose bytes the words stand as they are."""
 
 _LINK = re.compile(rb"\s*https?://\S+\s*\Z")
 _PATTERNS = ((_HTML, HTML), (_LINK, LINK), (_FLAT_ODF, FLAT_ODF), (_SUBTITLES, SUBTITLES), (_CHAT, CHAT))

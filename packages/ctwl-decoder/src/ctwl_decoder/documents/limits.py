@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Final
 
 FILE: Final = 64 << 20
@@ -24,6 +25,9 @@ MEMBERS: Final = 2000
 DEPTH: Final = 6
 """Documents inside documents: a mail with a mail with an archive with a DOCX is four."""
 
+NAME: Final = 255
+"""Characters of the name of a part. Most file systems have no longer ones."""
+
 NESTING: Final = 200
 """Elements inside elements, or lists inside lists, of one part."""
 
@@ -34,10 +38,12 @@ PAGES: Final = 2000
 """Pages of a PDF."""
 
 SECONDS: Final = 3
-"""Seconds of computing for one file, where the system can bound them. A book of 300 pages takes two."""
+"""Seconds of computing for one file, where the system can bound them, as all but Windows can. A book of 300 pages takes
+two."""
 
-WAIT: Final = 10
-"""Seconds after which nobody waits for a file, on a machine that has much else to do."""
+WAIT: Final = 10 if sys.platform == "win32" else 120
+"""Seconds after which nobody waits for a file. On Windows nothing else bounds computing. Elsewhere it is for what hangs
+without computing, which no known file does; less would refuse good files on a machine that has much else to do."""
 
 MEMORY: Final = 400 << 20
 """Bytes of memory of the process that opens a file, where the system can bound them."""

@@ -68,7 +68,7 @@ def texts_in(data: bytes, name: str, budget: Budget, depth: int = 0) -> Iterator
     try:
         if kind in _CONTAINERS:
             for part in _CONTAINERS[kind](data, budget):
-                inner = f"{name}/{part.name}" if part.name else name
+                inner = f"{name}/{part.name[: limits.NAME]}" if part.name else name
                 if isinstance(part.data, bytes):
                     yield from texts_in(part.data, inner, budget, depth + 1)
                 else:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ctwl_protocol.command import harmless
+
 from ...report.model import Report
 from ...report.wording import format_p_value
 from .model import OUTCOMES, Answers, Query, Reply
@@ -40,21 +42,16 @@ def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def visible(words: str) -> str:
-    """Words of a stranger for a display: what would steer it stands there as an escape."""
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in words)
-
-
 def sentence(reply: Reply) -> str:
     """What became of a question, in words."""
-    says = f" It says: “{visible(reply.says)}”" if reply.says else ""
+    says = f" It says: “{harmless(reply.says)}”" if reply.says else ""
     match reply.outcome:
         case "unable":
             return f"cannot tell.{says}"
         case "refused":
             return f"refused the question ({reply.code}).{says}"
         case "no-answer":
-            return f"gave no answer ({reply.code}): {visible(reply.says)}"
+            return f"gave no answer ({reply.code}): {harmless(reply.says)}"
     assert reply.error_rate is not None  # noqa: S101 - an answer that was checked has one
     how = "measured on texts" if reply.measured else "computed"
     rate = f"rate of false alarms {format_p_value(reply.error_rate)} ({how})"
@@ -68,7 +65,8 @@ def sentence(reply: Reply) -> str:
 def in_lines(answers: Answers) -> list[str]:
     """The answers, and what they say together."""
     lines = [
-        f"{visible(reply.name)} (provider {reply.provider}), characters {reply.start} to {reply.end}: {sentence(reply)}"
+        f"{harmless(reply.name)} (provider {reply.provider}), characters {reply.start} to {reply.end}: "
+        + sentence(reply)
         for reply in answers.replies
     ]
     return [*lines, *answers.says]
@@ -87,7 +85,7 @@ def to_be_sent(query: Query, length: int) -> str:
     what = f"the whole text, {length:,} characters" if whole else what
     days = query.question.keep_days
     kept = f"to be kept {days} days at most" if days else "not to be kept"
-    begins = visible(" ".join(part[:60].split()))
-    who = f"{visible(query.detector.name)} (provider {query.detector.provider}), for {visible(query.detector.scheme)}"
+    begins = harmless(" ".join(part[:60].split()))
+    who = f"{harmless(query.detector.name)} (provider {query.detector.provider}), for {harmless(query.detector.scheme)}"
     more = "..." if len(part) > 60 else ""
     return f"to {query.detector.url}\n  of {who}\n  {what}, {kept}\n  beginning “{begins}{more}”"

@@ -42,7 +42,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctwl_protocol import STANDARD
-from ctwl_protocol.command import command_parser, help_in, note, run_command
+from ctwl_protocol.command import command_parser, harmless, help_in, note, run_command
 from ctwl_protocol.environment import PROFILE, PROXY, REGISTRY
 
 from ...errors import needing
@@ -199,7 +199,7 @@ def _scan(arguments: argparse.Namespace) -> int:
         )
     if not arguments.quiet:
         took = timedelta(seconds=round(time.monotonic() - begun))
-        print(f"{summary}\ntime       {took}\nresult     {arguments.out}")
+        print(harmless(f"{summary}\ntime       {took}\nresult     {arguments.out}", "\n"))
     for line in summary.left_out:
         note(f"ctwl-decode: {line}")
     return 1 if summary.left_out else 0

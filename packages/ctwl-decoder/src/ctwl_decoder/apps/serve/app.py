@@ -34,6 +34,7 @@ from .problems import PROBLEMS, Problem, page, refusals
 from .schema import About, Question, text_in
 from .service import Service
 
+_FILES = "; send a file to /report, in a form (multipart/form-data)"
 _PROBLEM = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 
 
@@ -84,7 +85,7 @@ def _add_decoding(app: FastAPI, service: Service, *, asks: bool) -> None:
     @app.post(
         "/v1/decode",
         responses=refusals(),
-        dependencies=[accepts("application/json")],
+        dependencies=[accepts("application/json", advice=_FILES)],
         summary="Decode a text",
     )
     async def decode(question: Question, request: Request) -> Report:
@@ -94,7 +95,7 @@ def _add_decoding(app: FastAPI, service: Service, *, asks: bool) -> None:
     @app.post(
         "/v1/detect",
         responses=refusals(),
-        dependencies=[accepts("application/json")],
+        dependencies=[accepts("application/json", advice=_FILES)],
         summary="Decode a text, for verification plug-ins",
     )
     async def detect(question: Question, request: Request) -> Detection:
@@ -104,7 +105,7 @@ def _add_decoding(app: FastAPI, service: Service, *, asks: bool) -> None:
     @app.post(
         "/report",
         responses={status: {"description": why, "content": _PROBLEM} for status, why in PROBLEMS.items()},
-        dependencies=[accepts("multipart/form-data", "application/x-www-form-urlencoded")],
+        dependencies=[accepts("multipart/form-data", "application/x-www-form-urlencoded", advice=_FILES)],
         response_class=HTMLResponse,
         summary="Decode a text into a page",
     )

@@ -40,12 +40,17 @@ def add_operation(app: FastAPI, admission: Admission, collected: Metrics) -> Non
         )
 
 
-def accepts(*types: str) -> Any:
-    """A dependency of an endpoint that reads bodies of these media types; it raises UnsupportedType for all others."""
+def accepts(*types: str, advice: str = "") -> Any:
+    """A dependency of an endpoint that reads bodies of these media types; it raises UnsupportedType for all others.
+
+    Args:
+        types: the media types.
+        advice: how the message goes on.
+    """
 
     async def check(request: Request) -> None:
         if media_type(request) not in types:
-            raise UnsupportedType(f"the body must be {' or '.join(types)}")
+            raise UnsupportedType(f"the body must be {' or '.join(types)}{advice}")
 
     return Depends(check)
 
