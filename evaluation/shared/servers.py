@@ -64,8 +64,13 @@ class Server:
     plain: dict[str, Any]
     environment: dict[str, str] = field(default_factory=dict)
 
-    def answers(self, model: str, questions: Sequence[str], settings: Sequence[dict[str, Any]]) -> list[list[Served]]:
-        """The answers to some questions, by streams, under each of some settings.
+    def check(self) -> None:
+        """Refuse a server that is not installed: SystemExit."""
+        if not (ROOT / self.program).exists():
+            raise SystemExit(f"there is no {self.program}; make test-vllm and make test-llama install the servers")
+
+    def answers(self, model: str, questions: Sequence[str], settings: dict[str, Any]) -> list[Served]:
+        """The answers to some questions, by streams.
 
         Args:
             model: one of :data:`real_models.MODELS`.
@@ -75,23 +80,19 @@ class Server:
         Raises:
             SystemExit: the server is not installed, or does not start.
         """
+        self.check()
         with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(self.at_once) as pool:
             log = Path(scratch) / "ctwl.log"
             with self._running(model, log) as client:
-                given = [
-                    list(pool.map(partial(ask, client, settings={**self.plain, **each}), questions))
-                    for each in settings
-                ]
+                given = list(pool.map(partial(ask, client, settings={**self.plain, **settings}), questions))
                 ask(client, questions[0], {"max_tokens": 1})  # vLLM notes an end at its next step
             ends = map(json.loads, log.read_text().splitlines())
             log2_p = {line["request"]: line["log2_p"] for line in ends if line["event"] == "end"}
-        return [[Served(text, log2_p[name]) for name, text in each] for each in given]
+        return [Served(text, log2_p[name]) for name, text in given]
 
     @contextmanager
     def _running(self, model: str, log: Path) -> Iterator[httpx.Client]:
         """A client of the server, which runs meanwhile."""
-        if not (ROOT / self.program).exists():
-            raise SystemExit(f"there is no {self.program}; make test-vllm and make test-llama install the servers")
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]

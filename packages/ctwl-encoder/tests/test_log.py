@@ -178,13 +178,16 @@ def test_a_log_that_cannot_be_written_is_refused_at_once_and_later_stops_no_text
     assert [(gap.first, gap.last) for gap in summary.gaps] == [(1, 2)]
 
 
-@pytest.mark.parametrize(("log2_p", "readable"), [(-13.3, True), (-13.2, False), (-200.0, True), (0.0, False)])
+@pytest.mark.parametrize(
+    ("log2_p", "readable"), [(-13.3, True), (-13.2, False), (-200.0, True), (-0.1, False), (0.0, False)]
+)
 def test_an_audit_expects_what_the_encoder_does(tmp_path: Path, log2_p: float, readable: bool) -> None:
     decided = policy(tmp_path / "log")
     written(TextLog(decided, wait=True), decided, log2_p=log2_p)
     (day,) = Summary.of((tmp_path / "log").read_bytes().splitlines()).days.values()
     text = Generation("", Record.of("beacon", provider=42, version=3), PROFILE, Strategy.UNBIASED, 100, 90, 0, log2_p)
     assert (text.readable, text.chance_found) == (readable, day.expected_found)
+    assert text.chance_found > 0 or not log2_p  # a text in which nothing is expected is not counted
     assert text.chance_found == pytest.approx(round(text.chance_found), abs=0.05) or abs(log2_p) < 14
 
 

@@ -26,6 +26,7 @@ from scipy import stats
 from ctwl_decoder import Decoder
 from ctwl_encoder import CTWLWatermarkingConfig, Encoder
 from ctwl_encoder.command import main
+from ctwl_encoder.core.expected_evidence import needed_tokens
 from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.errors import OptionOutOfRange
 from ctwl_encoder.models import as_chat
@@ -52,7 +53,7 @@ from ctwl_encoder.plan.statistics import (
 )
 from ctwl_encoder.plan.terminal import show
 from ctwl_encoder.plan.writing import Writer
-from ctwl_protocol import Profile
+from ctwl_protocol import Profile, get_profile
 from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.profile import OFFLINE as OFFLINE_PROFILE
 from ctwl_protocol.profile import STANDARD
@@ -281,11 +282,22 @@ def test_a_gentler_strategy_is_taken_where_it_is_found_as_well() -> None:
         (result(9, 24), "What helps: longer texts, a higher temperature or top-p, and tries"),
         (result(9, 24, sampling=GREEDY), "What helps: longer texts, a larger --delta, and tries"),
         (result(0, 0), "No code was found in any text. gumbel is the clearest"),
+        (result(9, 24), "A record of several codes needs more tokens: with a sealed user two to three times as many."),
     ],
 )
 def test_what_is_recommended_and_why(given: Result, said: str) -> None:
     assert said in shown(given)
     assert said in page(given).replace("&lt;", "<")
+
+
+def test_a_sealed_user_needs_the_tokens_that_are_said() -> None:
+    profile, sampled = (
+        get_profile(OFFLINE_PROFILE),
+        [(Strategy.UNBIASED, 1.0), (Strategy.GUMBEL, 1.0), (Strategy.GUMBEL, 0.7)],
+    )
+    for strategy, temperature in sampled:
+        one, sealed = (needed_tokens(profile, strategy, codes, temperature=temperature) for codes in (1, 3))
+        assert 2 * one < sealed < 3 * one
 
 
 def test_greedy_decoding_has_no_entropy_to_speak_of() -> None:

@@ -284,9 +284,26 @@ def test_continuous_batching_is_refused(toy: Encoder, config: CTWLWatermarkingCo
         write(toy, watermarking_config=given, cache_implementation="paged", do_sample=True, max_new_tokens=2)
 
 
-def test_one_candidate_is_no_choice(toy: Encoder, config: CTWLWatermarkingConfig) -> None:
-    with pytest.raises(StrategyUnsuitable, match="top_k=1"):
-        write(toy, watermarking_config=config, do_sample=True, top_k=1, max_new_tokens=2)
+@pytest.mark.parametrize("asked", [{"top_k": 1}, {"top_p": 0.0}, {"top_p": 1e-6}, {"min_p": 1.0}], ids=str)
+def test_one_candidate_is_no_choice(toy: Encoder, config: CTWLWatermarkingConfig, asked: dict[str, float]) -> None:
+    (name,) = asked
+    with pytest.raises(StrategyUnsuitable, match=f"{name}=.* leaves no choice"):
+        write(toy, watermarking_config=config, do_sample=True, **asked, max_new_tokens=2)
+
+
+@pytest.mark.parametrize("strategy", ["unbiased", "gumbel", "delta"])
+@pytest.mark.parametrize("asked", [{"temperature": 0.7}, {"top_p": 0.9}, {}], ids=str)
+def test_nothing_cuts_into_what_a_plain_processor_has_marked(
+    toy: Encoder, strategy: str, asked: dict[str, float]
+) -> None:
+    """The text would be drawn from another distribution than the one that the caller asked for."""
+    processor = CTWLLogitsProcessor(toy.bridge, [Payload((CODE,))], strategy=strategy)
+    given = {"logits_processor": LogitsProcessorList([processor]), **SAMPLED, **asked, "max_new_tokens": 2}
+    if strategy == "delta" or not asked:
+        write(toy, **given)
+        return
+    with pytest.raises(StrategyUnsuitable, match=r"has to run after .*LogitsWarper; pass watermarking_config="):
+        write(toy, **given)
 
 
 def test_a_call_that_is_too_short_is_warned_of_for_its_own_sampling(

@@ -21,6 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import platformdirs
 import pytest
 import torch
 
@@ -289,6 +290,48 @@ def crowded(folder: Path, log: Path, tmp_path_factory: pytest.TempPathFactory) -
     yield from serve(folder, *options, "--no-async-scheduling", told=told, **environment)
 
 
+REAL = platformdirs.user_cache_path("ctwl-evaluation") / "qwen2.5-coder-0.5b"
+"""A model with a vocabulary of 151,936 tokens, which ``python -m evaluation.shared.real_models`` fetches."""
+
+
+@pytest.mark.skipif(not REAL.exists(), reason="python -m evaluation.shared.real_models has never made this model")
+def test_a_chat_with_a_model_of_a_large_vocabulary(tmp_path: Path) -> None:
+    """One seed and one nonce give one text, in one piece, as a stream, and up to a stop; a form is kept to."""
+    model, log = tmp_path / "model", tmp_path / "ctwl.log"
+    model.mkdir()
+    for file in REAL.iterdir():
+        (model / file.name).symlink_to(file)
+    asked = {"model": "smollm2", "messages": [{"role": "user", "content": "How do bees make honey?"}], "max_tokens": 24}
+    same = {"temperature": 0.7, "top_p": 0.95, "seed": 5, "extra_body": {"vllm_xargs": {"ctwl_nonce": 7}}}
+    schema = {"type": "object", "properties": {"honey": {"type": "boolean"}}, "required": ["honey"]}
+    told = {"clients": {"nonce": "any"}, "log": str(log)}
+    for client in serve(model, "--no-async-scheduling", told=told, VLLM_USE_V2_MODEL_RUNNER="0"):
+        ask = client.chat.completions.create
+        whole = ask(**asked, **same)
+        text = whole.choices[0].message.content
+        stream = ask(**asked, **same, stream=True)
+        assert "".join(part.choices[0].delta.content or "" for part in stream) == text
+        word = text.split()[4]
+        assert ask(**asked, **same, stop=[word]).choices[0].message.content == text[: text.index(word)]
+        form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
+        fixed = ask(**asked, **same, response_format=form)
+        assert json.loads(fixed.choices[0].message.content).keys() == {"honey"}
+        several = ask(**asked, temperature=0.7, n=2)
+        assert len({choice.message.content for choice in several.choices}) == 2
+        ask(**asked)  # V1 notes an end at its next step
+        lines = [json.loads(line) for line in log.read_text().splitlines()]
+    events = {
+        answer.id: [line["event"] for line in lines if line.get("request") == hashed(answer.id)]
+        for answer in (whole, fixed, several)
+    }
+    assert list(events.values()) == [["begin", "end"], ["unmarked"], ["begin"] * 2 + ["end"] * 2]
+
+
+def hashed(name: str) -> str:
+    """A request's name, as the log has it."""
+    return hashlib.sha256(name.encode()).hexdigest()[:32]
+
+
 def counter(client: Any, name: str) -> float:
     """The sum of a counter in the server's metrics."""
     lines = httpx.get(f"{str(client.base_url).removesuffix('/v1/')}/metrics").text.splitlines()
@@ -386,7 +429,7 @@ def test_a_server_that_is_killed_has_noted_each_text(crowded: Any, log: Path) ->
     assert len(answered) >= 20
     lines = [json.loads(line) for line in log.read_text().splitlines()]  # none is cut off
     begun, ended = ({line["request"] for line in lines if line["event"] == event} for event in ("begin", "end"))
-    names = {hashlib.sha256(name.encode()).hexdigest()[:32] for name in answered}
+    names = set(map(hashed, answered))
     assert names <= begun and names & ended
     summary = Summary.of(log.read_bytes().splitlines())
     assert summary.complete and next(iter(summary.written))[:3] == (PROFILE, 42, 3)

@@ -59,12 +59,13 @@ hand to the same answers."""
 def chance_found(log2_p: float) -> float:
     """How likely a reader finds a text at the decoder's default level: 0 to 1, a half where just that is expected.
 
-    Over many texts the mean is the share that is found (evaluation/reading/models.py).
+    Over many texts the mean is the share that is found (evaluation/reading/models.py). Where nothing is expected, as of
+    a short text, it is 0. Of a record of several codes, all of them are meant.
 
     Args:
         log2_p: of the p-value to expect, see :func:`expected_log2_p`.
     """
-    return 1 / (1 + math.exp((min(log2_p, 0.0) - math.log2(READERS_LEVEL)) / SPREAD))
+    return 1 / (1 + math.exp((log2_p - math.log2(READERS_LEVEL)) / SPREAD)) if log2_p < 0 else 0.0
 
 
 class WrittenPosition(NamedTuple):

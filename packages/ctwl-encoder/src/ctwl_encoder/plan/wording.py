@@ -37,6 +37,12 @@ _ENOUGH_PROMPTS = 8
 """With fewer prompts no choice is called sure: drawn anew, so few hardly differ. Chosen by hand, as many as come with
 the command."""
 
+_RECORDS = (
+    "The texts carry a beacon alone. A record of several codes needs more tokens: with a sealed user two to three "
+    "times as many."
+)
+"""As :func:`ctwl_encoder.core.expected_evidence.needed_tokens` counts, by any strategy that samples."""
+
 
 def setting(settings: Settings) -> str:
     """What was measured, in a line."""
@@ -89,7 +95,7 @@ def sentences(result: Result) -> list[str]:
         found.append(f"{default} is also what the encoder takes by itself at this temperature.")
     else:
         found.append(f"By itself the encoder takes {default} at this temperature, so name the strategy.")
-    return [*found, f"The rule: {RULE}."]
+    return [*found, _RECORDS, f"The rule: {RULE}."]
 
 
 def _others(result: Result) -> list[str]:

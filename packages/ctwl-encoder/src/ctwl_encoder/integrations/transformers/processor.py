@@ -24,7 +24,7 @@ from ...core.strategies import Decoding, Strategy
 from ...core.text_state import TextState
 from ...errors import OptionOutOfRange, StrategyUnsuitable
 from ...options import MarkingOptions
-from .sampling import refuse_continuous_batching, sampling_of_the_call
+from .sampling import refuse_continuous_batching, sampling_of_the_call, warper_after
 
 SAVED = "CTWL: import ctwl_encoder.integrations.transformers before you load this"
 """A field of all configs of ours, which transformers saves with a model. Without this package it cannot load them, and
@@ -51,10 +51,10 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
     ``watermarking_config=ProcessorConfig(processor)`` it runs after all others, as ``unbiased`` and ``gumbel`` must.
     It reads only the ids that were generated, so beams may reorder and rows may end early.
 
-    At the first step it looks how ``generate`` chooses tokens, and refuses a strategy or ``decoding`` that does not
-    suit. In a loop of your own it cannot see this. Two mistakes go unnoticed: ``decoding`` other than ``any`` where
-    another processor runs after this one, and a processor that is used for a second call with the same prompts (its
-    texts then carry the nonces of the first).
+    At the first step it looks how ``generate`` chooses tokens, and refuses a strategy, ``decoding`` or place among the
+    processors that does not suit. In a loop of your own it cannot see this. Two mistakes go unnoticed: ``decoding``
+    other than ``any`` where another processor runs after this one, and a processor that is used for a second call with
+    the same prompts (its texts then carry the nonces of the first).
 
     Attributes:
         marker: what does the marking.
@@ -150,7 +150,13 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
         sampling = sampling_of_the_call()
         if sampling is None:
             return
-        sampling.strategy(self.marker.strategy)
+        strategy = self.marker.strategy
+        sampling.strategy(strategy)
+        if strategy.keeps_distribution and (later := warper_after()):
+            raise StrategyUnsuitable(
+                f"{strategy} has to run after {later}; pass watermarking_config=ProcessorConfig(processor) in place of "
+                "logits_processor"
+            )
         if self._decoding not in (Decoding.ANY, sampling.decoding):
             raise StrategyUnsuitable(
                 f"decoding is {self._decoding}, and generate was called for another way; leave decoding out"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import torch
-from transformers import GenerationConfig
+from transformers import GenerationConfig, LogitsProcessorList
 from transformers.generation import GenerationMode
 
 from ...core.strategies import Decoding, Strategy
@@ -21,6 +21,9 @@ _DECODING = {
     GenerationMode.BEAM_SEARCH: Decoding.ANY,
     GenerationMode.BEAM_SAMPLE: Decoding.ANY,
 }
+
+_LEAST_TOP_P = 0.01
+"""Below this top-p, hardly ever a second token is left. Chosen by hand; callers that want no chance give 0 or 1e-6."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +59,8 @@ class Sampling:
         if decoding is None:
             return None
         sampled = given.do_sample is True and given.num_beams in (None, 1)
-        if sampled and given.top_k == 1:
-            raise StrategyUnsuitable("top_k=1 leaves no choice to sample from; raise it, or pass do_sample=False")
+        if sampled and (single := _leaves_one_token(given)):
+            raise StrategyUnsuitable(f"{single} leaves no choice to sample from; change it, or pass do_sample=False")
         temperature = 1.0 if given.temperature is None else float(given.temperature)
         bounds = ((name, getattr(given, name)) for name in ("max_new_tokens", "max_length"))
         return cls(
@@ -82,6 +85,13 @@ class Sampling:
             ) from error
 
 
+def _leaves_one_token(given: GenerationConfig) -> str | None:
+    """The setting that leaves the likeliest token alone; None where there is none."""
+    if given.top_k == 1 or given.min_p == 1:
+        return "top_k=1" if given.top_k == 1 else "min_p=1"
+    return f"top_p={given.top_p}" if given.top_p is not None and given.top_p < _LEAST_TOP_P else None
+
+
 def sampling_of_the_call() -> Sampling | None:
     """How the call of ``generate`` chooses tokens that is running; None where that is not known.
 
@@ -103,6 +113,21 @@ def sampling_of_the_call() -> Sampling | None:
             return None if own_loop else Sampling.of(found, known.get("assistant_model"))
         frame = frame.f_back
     return None  # a loop of the caller's own, whatever its variables are called
+
+
+def warper_after() -> str | None:
+    """The first of transformers' temperature, top-k and the like that runs after the running processor, by its name.
+
+    It is None where there is none, or where that is not known: the caller's frames are searched, as above.
+    """
+    frame = inspect.currentframe()
+    while frame is not None:
+        ran, running = frame.f_locals.get("self"), frame.f_locals.get("processor")
+        if isinstance(ran, LogitsProcessorList) and running in ran:
+            later = [type(each).__name__ for each in ran[ran.index(running) + 1 :]]
+            return next((name for name in later if name.endswith("LogitsWarper")), None)
+        frame = frame.f_back
+    return None
 
 
 def strategy_of(named: Strategy | None, sampling: Sampling | None) -> Strategy:
