@@ -117,6 +117,8 @@ def test_each_option_is_refused_where_nothing_is_left_to_clients(options: dict[s
         ({"extra_body": {"ctwl_strategy": "off"}}, "extra_body.ctwl_strategy"),
         ({"extra_body": {"vllm_xargs": {"ctwl_nonce": 1}}}, "extra_body.vllm_xargs.ctwl_nonce"),
         ({"metadata": {"CTWL-provider": "7"}}, "metadata.CTWL-provider"),
+        ({"messages": [{"content": "Once", "ctwl_strategy": "off"}]}, "messages.ctwl_strategy"),
+        ({"messages": [[{"content": [{"ctwl_strategy": "off"}]}]]}, "messages.content.ctwl_strategy"),
     ],
     ids=str,
 )
@@ -125,6 +127,22 @@ def test_what_has_no_effect_is_refused(body: dict[str, Any], place: str) -> None
     status, told = post(llama(server, Policy(provider=42, profile=PROFILE, clients="any")), body)
     assert (status, server.bodies) == (400, [])
     assert f"'{place}' has no effect; this server reads such options in the body itself" in told
+
+
+def test_names_that_a_client_gives_its_own_things_are_no_options() -> None:
+    schema = {"type": "object", "properties": {"ctwl_provider": {"type": "integer"}}}
+    tools = [{"type": "function", "function": {"name": "look_up", "parameters": schema}}]
+    form = {"type": "json_schema", "json_schema": {"schema": schema}}
+    app = llama(Server(), Policy(provider=42, profile=PROFILE))
+    assert post(app, {"tools": tools, "response_format": form, "prompt": "ctwl_provider"})[0] == 200
+
+
+@pytest.mark.parametrize("body", ['{"a": {"ctwl_nonce": 1}, "a": 1}', '{"prompt": [{"x": 1, "\\u0078": 2}]}'])
+def test_a_name_that_hides_another_is_refused(body: str) -> None:
+    """Of two equal names a gateway may read one, and a server the other."""
+    server = Server()
+    status, told = post(llama(server, Policy(provider=42, profile=PROFILE, clients="any")), body.encode())
+    assert (status, server.bodies) == (400, []) and "twice in one object" in told
 
 
 def test_vllm_reads_options_in_one_place(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,8 @@ from ..errors import OptionOutOfRange
 from .request import Asked, is_ours, now_asked
 
 _DEEPEST = 3
-"""Objects in objects in which options are looked for. Chosen by hand: ``extra_body.vllm_xargs`` has two."""
+"""Objects in objects in which options are looked for, lists not counted. Chosen by hand: ``extra_body.vllm_xargs`` has
+two, and the names of a schema's own stand deeper."""
 
 _MOST_BYTES = 1 << 26
 """Of a body. Chosen by hand: 48 MB of pictures and films fit, and are parsed in a quarter of a second."""
@@ -123,9 +124,12 @@ def options_at(place: Sequence[str], body: dict[str, Any]) -> dict[str, Any]:
         OptionOutOfRange: one stands elsewhere, where it has no effect.
     """
     options: dict[str, Any] = {}
-    objects: list[tuple[tuple[str, ...], dict[str, Any]]] = [((), body)]
+    objects: list[tuple[tuple[str, ...], dict[str, Any] | list[Any]]] = [((), body)]
     while objects:
         path, found = objects.pop()
+        if isinstance(found, list):
+            objects += ((path, each) for each in found if isinstance(each, dict | list))
+            continue
         for name, value in found.items():
             if is_ours(name):
                 if path != tuple(place):
@@ -134,7 +138,7 @@ def options_at(place: Sequence[str], body: dict[str, Any]) -> dict[str, Any]:
                         f"{'.'.join((*path, name))!r:.80} has no effect; this server reads such options in {where}"
                     )
                 options[name] = value
-            elif isinstance(value, dict) and len(path) < _DEEPEST:
+            elif isinstance(value, dict | list) and len(path) < _DEEPEST:
                 objects.append(((*path, name), value))
     return options
 
@@ -179,15 +183,23 @@ def _object(body: bytes) -> dict[str, Any]:
     """The JSON object of a body; empty where it is none, which the server says itself.
 
     Raises:
-        OptionOutOfRange: a number is too long, or lists or objects stand too deep in one another.
+        OptionOutOfRange: a number is too long, a name stands twice in an object, or lists or objects stand too deep in one
+            another.
     """
     try:
-        found = json.loads(body, parse_int=_integer)
+        found = json.loads(body, parse_int=_integer, object_pairs_hook=_named)
     except RecursionError as error:
         raise OptionOutOfRange("the request has objects or lists too deep in one another; send fewer") from error
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _named(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):  # whoever looks a request through may read the one, and the server the other
+        raise OptionOutOfRange("the request has a name twice in one object; send it once")
+    return found
 
 
 def _integer(digits: str) -> int:
