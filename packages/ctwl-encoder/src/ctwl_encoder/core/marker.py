@@ -18,9 +18,9 @@ from ctwl_protocol.bridge import Bridge, Path
 from ctwl_protocol.records import slots
 
 from .expected_evidence import expected_log2_p
+from .halves import load
 from .payload import Payload, Place, Seeds
 from .strategies import Strategy, check_sigma
-from .strategies.delta.halves import load
 from .text_state import TextState
 
 

@@ -13,9 +13,9 @@ from ctwl_protocol import hashing
 from ctwl_protocol.bridge import Branch, Path
 
 from .expected_evidence import HIT_RATE, WrittenPosition
+from .halves import Half, HalfKey
 from .payload import Place
 from .strategies import Strategy
-from .strategies.delta.halves import Half, HalfKey
 from .text_state import TextState
 
 

@@ -71,6 +71,10 @@ class TextState:
                 self._seen[each.place] = (*self._seen.get(each.place, ()), each.token)
         return self._seen
 
+    def own_seed(self, path: Path) -> int:
+        """Seed of the text's own lots at the place after a path."""
+        return self.payload.own_seed(self.written.count + len(path))
+
     def fork(self) -> TextState:
         """The same text once more, without its offers: what is added to it leaves this one as it is.
 

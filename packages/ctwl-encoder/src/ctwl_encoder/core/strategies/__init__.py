@@ -2,6 +2,10 @@
 
 A strategy is a name here and a folder with its row of traits; in it ``reference`` is in NumPy, ``plain`` in torch, and
 ``kernel``, where there is one, in Triton for GPUs. Tests hold the three equal. The decoder is the same for all.
+
+Where a strategy keeps the distribution, its traits have the factors of NumPy, and ``plain`` and ``kernel`` a function
+``mark``. Where it adds to logits, ``reference`` and ``plain`` have a class ``Mark`` instead, made once for each marker:
+it asks the proxy LM, and remembers what it said.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ class Strategy(StrEnum):
 
     @property
     def traits(self) -> Traits:
-        """What tells it from the others."""
+        """What tells it from other strategies."""
         return _TRAITS[self]
 
     @property

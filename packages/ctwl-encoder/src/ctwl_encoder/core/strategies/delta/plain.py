@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -12,27 +11,12 @@ from ctwl_protocol.bridge import Path
 from ctwl_protocol.proxy import Proxy
 
 from ...device.candidates import Entries, entries_of, masses, members
-from ...device.step import DeviceStep, Later, Tables, to_device, to_host
-from ...places import Places
-from ...text_state import TextState
-from .halves import HalfKey, Lately, load, prefixes_and_seeds
+from ...device.step import DeviceStep, Later, Marked, Tables, to_device, to_host
+from ...halves import HalfKey, Lately, load, prefixes_and_seeds
 
 
-class Marked(NamedTuple):
-    """What was marked in a step.
-
-    Attributes:
-        inside: membership in the halves; None where nothing was marked.
-        halves: by row of the step, the paths of the places that were marked; for each the row of its half in the
-            former.
-    """
-
-    inside: Later | None
-    halves: Mapping[int, Mapping[Path, int]]
-
-
-class DeviceDelta:
-    """Marks by ``delta`` where the logits are, and remembers what the proxy said of the places of the last steps."""
+class Mark:
+    """Marks rows where the logits are, and remembers what the proxy LM said of the places of the last steps."""
 
     def __init__(self, proxy: Proxy) -> None:
         """Remember nothing yet.
@@ -45,33 +29,20 @@ class DeviceDelta:
         self._members: dict[HalfKey, torch.Tensor] = {}
         """Membership, bool (|V|,), on the device."""
 
-    def mark(
-        self,
-        texts: Sequence[TextState],
-        logits: torch.Tensor,
-        likely: torch.Tensor,
-        tables: Tables,
-        places: Places,
-        step: DeviceStep,
-    ) -> Marked:
-        """Mark rows of logits in place; the host waits for the masses of the places, which say where to ask the proxy.
+    def __call__(self, logits: torch.Tensor, likely: torch.Tensor, tables: Tables, step: DeviceStep) -> Marked:
+        """Mark rows of logits in place; see :data:`ctwl_encoder.core.device.forms.Form`.
 
-        Args:
-            texts: one for each row of the logits.
-            logits: float (rows, size), contiguous.
-            likely: float32 (n, size), the softmax of the step's rows.
-            tables: the bridge's.
-            places: the places of the step.
-            step: the same on the device.
+        The host waits for the masses of the places, which say where to ask the proxy.
         """
+        places, length = step.places, self._proxy.profile.prefix_length
+        texts = [row.text for row in places.by_row]
         entries = entries_of(likely, tables, step)
         mass = to_host(masses(entries, len(places))).tolist()
-        rows, length = places.rows.tolist(), self._proxy.profile.prefix_length
         keys: list[HalfKey] = [
-            (seed, texts[rows[row]].written.before(path, length))
+            (seed, texts[row].written.before(path, length))
             for seed, (row, path, _) in zip(places.seeds.view(np.uint32).tolist(), places.places, strict=True)
         ]
-        own: list[list[int]] = [[] for _ in rows]
+        own: list[list[int]] = [[] for _ in texts]
         for number, (row, _, _) in enumerate(places.places):
             if mass[number] > 0:
                 own[row].append(number)
@@ -83,10 +54,10 @@ class DeviceDelta:
             inside = self._members_of(list(halves), logits.device)
             half_of = torch.full((len(places),), -1)
             half_of[marked] = torch.tensor([halves[keys[i]] for i in marked])
-            delta = torch.tensor([texts[row].delta for row in rows])
+            delta = torch.tensor([text.delta for text in texts])
             _add(logits, entries, step, inside, *(to_device(each, logits.device) for each in (half_of, delta)))
             found = Later(inside)
-        self._members = self._lately.kept(self._members, len(rows))
+        self._members = self._lately.kept(self._members, len(texts))
         of_rows: dict[int, dict[Path, int]] = {}
         for i in marked:
             row, path, _ = places.places[i]

@@ -16,9 +16,9 @@ from ctwl_protocol.bridge import Branch
 from ctwl_protocol.partition import kernel
 from ctwl_protocol.proxy import Proxy
 
+from ...halves import Half, HalfKey, Lately, load, prefixes_and_seeds
 from ...offers import MarkedRow
 from .. import Decoding
-from .halves import Half, HalfKey, Lately, load, prefixes_and_seeds
 from .lower_bound import LowerBound, argmax_is_certain
 
 
@@ -34,8 +34,8 @@ def add_delta(logits: NDArray[np.float32], branch: Branch, inside: NDArray[np.bo
     logits[branch.candidates[inside[branch.tokens]]] += np.float32(delta)
 
 
-class HostDelta:
-    """Marks by ``delta`` on the host, and remembers what the proxy said of the places of the last steps."""
+class Mark:
+    """Marks rows on the host, and remembers what the proxy LM said of the places of the last steps."""
 
     def __init__(self, proxy: Proxy, decoding: Decoding, uniform: Callable[[], float]) -> None:
         """Remember nothing yet.
@@ -49,7 +49,7 @@ class HostDelta:
         self._lately = Lately()
         self._halves: dict[HalfKey, Half] = {}
 
-    def mark(self, rows: Sequence[MarkedRow]) -> None:
+    def __call__(self, rows: Sequence[MarkedRow]) -> None:
         """Mark the logits of rows in place; their offers are then the places that are marked, with their halves."""
         chosen = self._lately.choose([[(offer.mass, offer.half_key) for offer in row.offers] for row in rows])
         for row, indexes in zip(rows, chosen, strict=True):

@@ -1,4 +1,4 @@
-"""The halves at the places that ``delta`` marks: which places these are, and what the proxy LM says of them."""
+"""The halves, for strategies that ask the proxy LM: at which places it is asked, and what it says of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ctwl_protocol.proxy import Proxy
 
-from ....errors import ExtraMissing
+from ..errors import ExtraMissing
 
 T = TypeVar("T")
 
