@@ -211,7 +211,7 @@ class Decoder:
             alpha: as for :meth:`decode`.
             score: what the text is decoded by if it passes.
             beacons: as for :meth:`decode`.
-            every: compute every p-value exactly, for those who want more of it than whether it is below the level.
+            every: compute every p-value exactly, for callers who need more of it than whether it is below the level.
 
         Raises:
             As :meth:`decode` does.

@@ -44,7 +44,7 @@ class Generation:
         profile: name of the profile with which a decoder reads it.
         strategy: how the text was marked.
         tokens: tokens generated, special ones left out.
-        marked: positions at which the code was favoured, those included where this could not change the choice.
+        marked: positions at which the code was favoured, even where this could not change the choice.
         lost: marked positions that a reader, who tokenizes the text anew, will not see.
         expected_log2_p: log2 of the p-value that the decoder may be expected to find, after correction for all codes.
             It is 0.0 (p = 1) where the text is too short, or too predictable, for any code to be clear; it says nothing

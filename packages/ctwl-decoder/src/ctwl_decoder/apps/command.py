@@ -316,7 +316,7 @@ def _together(found: Sequence[Found], arguments: argparse.Namespace) -> int:
 
 
 def _one(found: list[Found], name: str, arguments: argparse.Namespace) -> int:
-    """Read one file, and print all that there is to say of its text; a line on each of the others that are in it."""
+    """Read one file, and print all that there is to say of its text; and a line on each further text in it."""
     main = several.main_text(found, name)
     others = [each for each in found if each is not main]
     if arguments.html and main is None:

@@ -25,7 +25,7 @@ class PlacesOfRow(NamedTuple):
         row: of the logits.
         text: that the row goes on from.
         continuations: the candidates after the text's tail.
-        paths: those of the continuations at the time.
+        paths: the paths of the continuations at the time.
         places: for each path its place; None where the path is not marked.
         seen: the tokens that are left alone at a place, because they were marked after this context before; by the
             index of the place, where there are any.
@@ -53,7 +53,7 @@ class Places:
         own: int32 (p,), the bits of the seeds of the texts' own lots; int32 (0,) where no text has any.
         limits: int32 (p,), the bits of :func:`ctwl_encoder.core.strategies.traits.own_limit`; int32 (0,) like ``own``.
         joined: int32 (m, 4), row (of the n), candidate, place, and proxy token there, of candidates that merge with the
-            tail; those of one row and candidate stand together.
+            tail; the entries of one row and candidate stand together.
         seen: int32 (k, 2), place and proxy token: what is left alone.
         places: the row (of the n), the path and the place of each.
         by_row: the n rows' places, as they were given.

@@ -46,7 +46,7 @@ class TextState:
         payload: what it is to carry.
         delta: nats, where its strategy adds them.
         written: the reader's tokens.
-        last: the last position after a whole prefix; it and those before it were marked, or not.
+        last: the last position after a whole prefix, marked or not; the earlier ones hang on it.
         ended: whether its last token became no text, as a token that ends a text.
         offers: the places that were marked for the next token; None before it is marked.
         fresh: under ``gumbel``, share of the tokens whose lot is the text's own; else 0.

@@ -41,7 +41,7 @@ class _Measured:
     Attributes:
         groups: the texts.
         found_at: the tokens after which each text's code is found; None where it is not.
-        cost: seconds of a step over those without the marking.
+        cost: seconds that the marking adds to a step.
     """
 
     groups: list[list[Text]]

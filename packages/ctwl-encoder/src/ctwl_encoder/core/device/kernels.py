@@ -1,7 +1,7 @@
 """What the Triton kernels share: how they visit the candidates of a step, and how they change logits.
 
-A kernel visits the candidates that begin a token of their own, block by block of each row, and those that merge with a
-tail, from the step's list. Sums are of integers, so the order of atomic additions changes nothing. No kernel waits for
+A kernel visits the candidates that begin a token of their own, block by block of each row, and the candidates that
+merge with a tail, from the step's list. Sums are of integers, so the order of atomic additions changes nothing. No kernel waits for
 the host.
 """
 
@@ -100,7 +100,7 @@ def _factor(
     place, token, live, seeds, seen, at, value, below,
     PROXY: tl.constexpr, SEEN: tl.constexpr, BY_RANK: tl.constexpr,
 ):  # fmt: skip
-    """The logarithm of the factor of candidates at their places, 0 for those that keep their probability."""
+    """The logarithm of the factor of candidates at their places, 0 where they keep their probability."""
     live = _unseen(seen, place, token, live, PROXY, SEEN)
     border = tl.load(at + place, mask=live, other=0)
     share = tl.load(value + place, mask=live, other=1.0)
@@ -163,7 +163,7 @@ class Visit:
             self._seen.index_put_((step.seen[:, 0], step.seen[:, 1]), one)
 
     def each(self, kernel: Any, *arguments: Any, **constants: Any) -> None:
-        """Run a kernel over all candidates, with arguments of its own after those of :func:`candidates`."""
+        """Run a kernel over all candidates, with arguments of its own after the arguments of :func:`candidates`."""
         likely, tables, step = self._likely, self.tables, self.step
         size, count = likely.shape[1], len(step.joined)
         grids = [(len(step.rows), triton.cdiv(size, BLOCK)), *([(triton.cdiv(count, BLOCK),)] if count else [])]

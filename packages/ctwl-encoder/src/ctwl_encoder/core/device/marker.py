@@ -107,8 +107,8 @@ class DeviceMarker(Marker):
             texts: one for each row.
             logits: float (rows, size), contiguous.
             wait: whether candidates that merge with the tail are tokenized before the row is marked, which waits for
-                the device. Otherwise those that are not known yet keep their probability, and are known to the next
-                text that comes to this tail.
+                the device. Otherwise a candidate that is not known yet keeps its probability, and is known to the
+                next text that comes to this tail.
 
         Raises:
             CTWLError: ``delta``, see :meth:`load`.
@@ -136,13 +136,13 @@ class DeviceMarker(Marker):
         self._note(step.places, Later(likely), marked)
 
     def _release(self) -> None:
-        """Forget the oldest step: its matrices on the device are as large as those of the next one."""
+        """Forget the oldest step: its matrices on the device are as large as the next one's."""
         while len(self._steps) >= self._kept:
             for text in self._steps.popleft():
                 text.offers = None
 
     def _note(self, places: Places, likely: Later, marked: Marked | None) -> None:
-        """Note in the texts what was offered to each: all places of a step, or those that were marked."""
+        """Note in the texts what was offered to each: all places of a step, or the marked ones."""
         self._steps.append([row.text for row in places.by_row])
         for n, row in enumerate(places.by_row):  # rows with the same tokens share their text
             halves = () if marked is None else (marked.inside, marked.halves.get(n, {}))

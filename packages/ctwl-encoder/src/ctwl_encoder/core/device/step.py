@@ -125,7 +125,7 @@ class Marked(NamedTuple):
 
 @dataclass(slots=True)  # frozen, it takes twice as long to make: each row of a step has one
 class DeviceOffers:
-    """See :class:`ctwl_encoder.core.text_state.Offers`: those of a row whose candidates stay on the device.
+    """See :class:`ctwl_encoder.core.text_state.Offers`: the offers of a row whose candidates stay on the device.
 
     Attributes:
         row: the row's places.

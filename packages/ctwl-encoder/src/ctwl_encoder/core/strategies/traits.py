@@ -38,7 +38,7 @@ class Lots(NamedTuple):
         """The lots of proxy tokens, int64 (n,): float64 (n,), between 0 and 1."""
         lots: NDArray[np.float64] = (ranks_of(np.uint32(self.seed), tokens).astype(np.float64) + 0.5) / RANKS
         if limit := own_limit(self.fresh):
-            own = ranks_of(np.uint32(self.own), tokens)  # those below the limit are uniform up to it
+            own = ranks_of(np.uint32(self.own), tokens)  # below the limit they are uniform up to it
             lots = np.where(own < limit, (own.astype(np.float64) + 0.5) / limit, lots)
         return lots
 

@@ -25,7 +25,7 @@ _PROVIDERS, _VERSIONS = (range(1 << BEACON_FIELDS[name]) for name in ("provider"
 
 
 def suited(provider: int, version: int | None = None) -> dict[int, Sequence[str]]:
-    """The kinds of text that suit a provider's model versions, or one of them: by version, without those of no kind."""
+    """The kinds of text that suit a provider's model versions, or one of them: by version, where there is any."""
     versions = _VERSIONS if version is None else [version]
     found = {each: _table().get(f"{provider}:{each}", ()) for each in versions}
     return {each: kinds for each, kinds in found.items() if kinds}
