@@ -1,8 +1,8 @@
 """What the Triton kernels share: how they visit the candidates of a step, and how they change logits.
 
 A kernel visits the candidates that begin a token of their own, block by block of each row, and the candidates that
-merge with a tail, from the step's list. Sums are of integers, so the order of atomic additions changes nothing. No kernel waits for
-the host.
+merge with a tail, from the step's list. Sums are of integers, so the order of atomic additions changes nothing. No
+kernel waits for the host.
 """
 
 from __future__ import annotations
