@@ -50,7 +50,7 @@ class _Scanner:
         rules = [(name, rule) for name, rule in NUMBERS.marks.items() if not rule.dialect or rule.dialect in dialects]
         first = dict.fromkeys("".join(rule.at for _, rule in rules))
         self._at_line = _any_of((name, rule) for name, rule in rules if not rule.at)
-        self._at = {each: _any_of((name, rule) for name, rule in rules if each in rule.at) for each in first}
+        self._at = {letter: _any_of((name, rule) for name, rule in rules if letter in rule.at) for letter in first}
         self._stop = re.compile(rf"(?P<{_WHITE}>[ \t]*\n|[ \t]+)|[{re.escape(''.join(first))}]")
 
     def next(self, text: str, place: int) -> re.Match[str] | None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypeAlias, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_protocol.proxy import Proxy
 
-from ..errors import ExtraMissing
+from ..errors import needing
 
 T = TypeVar("T")
 
@@ -37,15 +37,22 @@ class Half(NamedTuple):
     weights: NDArray[np.uint32]
 
 
-class Lately:
-    """The places that were marked lately: they are marked again, whether the proxy was asked about them or not.
+class Halves(Generic[T]):
+    """The halves at the places that were marked lately. These are marked again, whether the proxy was asked or not.
 
     So the way of decoding does not change what is marked.
     """
 
-    def __init__(self) -> None:
-        """There is none yet."""
-        self._keys: OrderedDict[HalfKey, None] = OrderedDict()
+    def __init__(self, proxy: Proxy, ask: Callable[[NDArray[np.int64], NDArray[np.uint32]], Iterable[T]]) -> None:
+        """Remember nothing yet.
+
+        Args:
+            proxy: of the profile that reads the texts.
+            ask: gives the halves after prefixes, int64 (n, L_prefix), under the seeds of permutations, uint32 (n,).
+        """
+        self._proxy, self._ask = proxy, ask
+        self._lately: OrderedDict[HalfKey, None] = OrderedDict()
+        self._known: dict[HalfKey, T] = {}
 
     def choose(self, rows: Sequence[Sequence[tuple[float, HalfKey]]]) -> list[list[int]]:
         """The places that are marked: the places with enough mass, and the places of the steps before.
@@ -61,18 +68,32 @@ class Lately:
             order = sorted(range(len(places)), key=[-mass for mass, _ in places].__getitem__)
             least = [FIRST_BRANCH_MASS, *[FURTHER_BRANCH_MASS] * len(order)]
             kept = zip(order, least, strict=False)
-            chosen.append([i for i, mass in kept if places[i][0] >= mass or places[i][1] in self._keys])
+            chosen.append([i for i, mass in kept if places[i][0] >= mass or places[i][1] in self._lately])
         for places, indexes in zip(rows, chosen, strict=True):
             for i in indexes:
-                self._keys[places[i][1]] = None
-                self._keys.move_to_end(places[i][1])
+                self._lately[places[i][1]] = None
+                self._lately.move_to_end(places[i][1])
         return chosen
 
-    def kept(self, known: Mapping[HalfKey, T], rows: int) -> dict[HalfKey, T]:
-        """Keep the newest places, some for each row; what is known of them."""
-        while len(self._keys) > _HALVES_PER_ROW * rows:
-            self._keys.popitem(last=False)
-        return {key: half for key, half in known.items() if key in self._keys}
+    def know(self, keys: Iterable[HalfKey]) -> bool:
+        """Whether the proxy need not be asked for halves."""
+        return all(key in self._known for key in keys)
+
+    def of(self, keys: Iterable[HalfKey]) -> list[T]:
+        """Halves; the proxy is asked for those that are not known yet, all at once."""
+        keys = list(keys)
+        if new := [key for key in dict.fromkeys(keys) if key not in self._known]:
+            load(self._proxy)
+            seeds, prefixes = zip(*new, strict=True)
+            found = self._ask(np.array(prefixes, dtype=np.int64), np.array(seeds, dtype=np.uint32))
+            self._known.update(zip(new, found, strict=True))
+        return [self._known[key] for key in keys]
+
+    def forget(self, rows: int) -> None:
+        """Keep the newest places, some for each row."""
+        while len(self._lately) > _HALVES_PER_ROW * rows:
+            self._lately.popitem(last=False)
+        self._known = {key: half for key, half in self._known.items() if key in self._lately}
 
 
 def load(proxy: Proxy) -> None:
@@ -82,16 +103,5 @@ def load(proxy: Proxy) -> None:
         ExtraMissing: torch and transformers are not installed.
         CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
     """
-    try:
+    with needing("torch", "a strategy that asks the proxy LM, as unbiased and gumbel do not,"):
         proxy.load_for_writing()
-    except ImportError as error:
-        raise ExtraMissing(
-            f"delta asks the proxy LM, which needs {error.name or error}; install it with: "
-            "pip install 'ctwl-encoder[torch]'. unbiased and gumbel need none"
-        ) from error
-
-
-def prefixes_and_seeds(keys: Sequence[HalfKey]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-    """What decides some halves, at least one, as arrays: int64 (n, L_prefix) and uint32 (n,)."""
-    seeds, prefixes = zip(*keys, strict=True)
-    return np.array(prefixes, dtype=np.int64), np.array(seeds, dtype=np.uint32)

@@ -67,8 +67,8 @@ class TextState:
         """The tokens at each place. Do not keep it: the longer text takes it over and changes it."""
         if self._seen is None:
             self._seen = {}
-            for each in written_positions(self.last):
-                self._seen[each.place] = (*self._seen.get(each.place, ()), each.token)
+            for position in written_positions(self.last):
+                self._seen[position.place] = (*self._seen.get(position.place, ()), position.token)
         return self._seen
 
     def own_seed(self, path: Path) -> int:

@@ -75,7 +75,7 @@ class DeviceStep(NamedTuple):
         """Steps of one row at one place: all for which a device may compile code of its own."""
         for own, joined, seen in product((0, 1), repeat=3):
             shapes = (1, (1, OPENINGS), 1, own, own, (joined, 4), (seen, 2))
-            rows, place_of, seeds, lots, limits, merging, left = (np.zeros(each, dtype=np.int32) for each in shapes)
+            rows, place_of, seeds, lots, limits, merging, left = (np.zeros(shape, dtype=np.int32) for shape in shapes)
             yield cls.of(Places(rows, place_of, seeds, lots, limits, merging, left, [], []), device)
 
 

@@ -39,7 +39,7 @@ class Strategy(StrEnum):
         return self.traits.factors is not None
 
 
-_TRAITS: dict[Strategy, Traits] = {each: import_module(f".{each}", __package__).TRAITS for each in Strategy}
+_TRAITS: dict[Strategy, Traits] = {strategy: import_module(f".{strategy}", __package__).TRAITS for strategy in Strategy}
 
 
 class Decoding(StrEnum):

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from ctwl_protocol.bridge import Path
 from ctwl_protocol.proxy import Proxy
 
 from ...device.candidates import Entries, entries_of, masses, members
 from ...device.step import DeviceStep, Later, Marked, Tables, to_device, to_host
-from ...halves import HalfKey, Lately, load, prefixes_and_seeds
+from ...halves import HalfKey, Halves
 
 
 class Mark:
@@ -25,8 +26,8 @@ class Mark:
             proxy: of the profile that reads the texts.
         """
         self._proxy = proxy
-        self._lately = Lately()
-        self._members: dict[HalfKey, torch.Tensor] = {}
+        self._device = torch.device("cpu")
+        self._halves = Halves(proxy, self._asked)
         """Membership, bool (|V|,), on the device."""
 
     def __call__(self, logits: torch.Tensor, likely: torch.Tensor, tables: Tables, step: DeviceStep) -> Marked:
@@ -34,7 +35,7 @@ class Mark:
 
         The host waits for the masses of the places, which say where to ask the proxy.
         """
-        places, length = step.places, self._proxy.profile.prefix_length
+        places, length, self._device = step.places, self._proxy.profile.prefix_length, logits.device
         texts = [row.text for row in places.by_row]
         entries = entries_of(likely, tables, step)
         mass = to_host(masses(entries, len(places))).tolist()
@@ -46,37 +47,31 @@ class Mark:
         for number, (row, _, _) in enumerate(places.places):
             if mass[number] > 0:
                 own[row].append(number)
-        chosen = self._lately.choose([[(mass[i], keys[i]) for i in numbers] for numbers in own])
+        chosen = self._halves.choose([[(mass[i], keys[i]) for i in numbers] for numbers in own])
         marked = [numbers[k] for numbers, indexes in zip(own, chosen, strict=True) for k in indexes]
         halves = {key: half for half, key in enumerate(dict.fromkeys(keys[i] for i in marked))}
         found: Later | None = None
         if halves:
-            inside = self._members_of(list(halves), logits.device)
+            inside = torch.stack(self._halves.of(halves))
             half_of = torch.full((len(places),), -1)
             half_of[marked] = torch.tensor([halves[keys[i]] for i in marked])
             delta = torch.tensor([text.delta for text in texts])
             _add(logits, entries, step, inside, *(to_device(each, logits.device) for each in (half_of, delta)))
             found = Later(inside)
-        self._members = self._lately.kept(self._members, len(texts))
+        self._halves.forget(len(texts))
         of_rows: dict[int, dict[Path, int]] = {}
         for i in marked:
             row, path, _ = places.places[i]
             of_rows.setdefault(row, {})[path] = halves[keys[i]]
         return Marked(found, of_rows)
 
-    def _members_of(self, keys: Sequence[HalfKey], device: torch.device) -> torch.Tensor:
-        """Membership in some halves, at least one: bool (halves, |V|). The proxy is asked where it is not known yet."""
-        new = [key for key in keys if key not in self._members]
-        if new:
-            proxy, (prefixes, seeds) = self._proxy, prefixes_and_seeds(new)
-            load(proxy)
-            for start in range(0, len(new), proxy.batch_size):
-                part = slice(start, start + proxy.batch_size)
-                weights = proxy.weights_on_device(prefixes[part])
-                seed = torch.from_numpy(seeds[part].astype(np.int64)).to(weights.device)
-                inside = members(weights, seed, proxy.profile.sigma).to(device)
-                self._members.update(zip(new[part], inside, strict=True))
-        return torch.stack([self._members[key] for key in keys])
+    def _asked(self, prefixes: NDArray[np.int64], seeds: NDArray[np.uint32]) -> Iterator[torch.Tensor]:
+        """What the proxy says of places."""
+        for start in range(0, len(seeds), self._proxy.batch_size):
+            part = slice(start, start + self._proxy.batch_size)
+            weights = self._proxy.weights_on_device(prefixes[part])
+            seed = torch.from_numpy(seeds[part].astype(np.int64)).to(weights.device)
+            yield from members(weights, seed, self._proxy.profile.sigma).to(self._device)
 
 
 def _add(
