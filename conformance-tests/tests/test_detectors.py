@@ -16,6 +16,7 @@ from typing import Any
 import httpx
 import jsonschema
 import pytest
+from pydantic import TypeAdapter
 
 from ctwl_conformance.adapter.detector import EndpointDetector
 from ctwl_conformance.adapter.endpoint import EndpointError
@@ -26,7 +27,7 @@ from ctwl_conformance.run.detectors import FOUND as OWN
 from ctwl_conformance.run.detectors import REQUESTS, own_question, requests_of
 from ctwl_conformance.run.results import Report
 from ctwl_protocol import CTWLError
-from ctwl_protocol.asking import Answer, Question, schema
+from ctwl_protocol.asking import Answer, Question, Refusal
 from ctwl_protocol.errors import FormatUnknown, QuestionTooLarge
 
 PROVIDER = 700
@@ -276,6 +277,19 @@ def test_an_answer_that_is_packed_unasked_is_not_unpacked() -> None:
     detector = EndpointDetector("http://x", TOLD, client=httpx.Client(transport=httpx.MockTransport(take)))
     heard = detector.ask(Ask(id=1, body="00", media_type="a/b", authorized=True))
     assert (bytes.fromhex(heard.body), asked) == (packed, ["identity"])
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of the messages, as it is published for implementers whose language is not Python."""
+    models = (Question, Answer, Refusal)
+    _, document = TypeAdapter.json_schemas([(model, "serialization", TypeAdapter(model)) for model in models])
+    for message in document["$defs"].values():
+        for name in message["required"]:
+            message["properties"][name].pop("default", None)  # it is never left out
+    document["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    document["title"] = "Asking a detector"
+    document["description"] = "The messages are under $defs; section 20 says what else they keep to."
+    return document
 
 
 def test_the_published_schema_is_the_models() -> None:

@@ -23,9 +23,8 @@ import pydoc_data.topics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from types import SimpleNamespace
 from typing import Any, TypeVar
-from unittest.mock import Mock, patch
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -33,7 +32,7 @@ from numpy.typing import NDArray
 
 from ctwl_encoder import Bridge
 from ctwl_encoder.core.device import marker as device_marker
-from ctwl_encoder.core.device import step
+from ctwl_encoder.core.device import merging, step
 from ctwl_encoder.core.device.forms import has_kernels
 from ctwl_encoder.core.device.marker import DeviceMarker
 from ctwl_encoder.core.device.step import Later
@@ -115,6 +114,7 @@ def stepped(
         patch.object(marker, "places", clock.timed("before", marker.places)),
         patch.object(marker.bridge, "join", clock.timed("after", marker.bridge.join)),
         patch.object(step, "to_host", counted),
+        patch.object(merging, "to_host", counted),
         torch.inference_mode(),
     ):
         for place in range(tokens.shape[1]):
@@ -125,7 +125,8 @@ def stepped(
             plainly = time.perf_counter() - start
             places = marker.places(texts)
             start = time.perf_counter()
-            marker.mark(texts, given, places)
+            with patch.object(marker, "places", return_value=places):
+                marker.mark(texts, given)
             whole, again = time.perf_counter() - start, clock.parts.get("after", 0.0)
             texts = clock.timed("before", extended)(marker, texts, tokens[:, place].tolist())
             arrays = (places.rows, places.place_of, places.seeds, places.joined, places.seen)
@@ -195,18 +196,18 @@ def host_alone(
     cold.forget()
     marker, logits = DeviceMarker(cold, strategy), torch.empty((len(tokens), size), device="meta")
     texts = started(marker, len(tokens))
-    placed, extend = clock.timed("places", marker.places), clock.timed("places", extended)
-    recorded = SimpleNamespace()
+    extend = clock.timed("places", extended)
     with (
         patch.object(cold, "join", clock.timed("candidates", cold.join)),
-        patch.object(device_marker, "candidates_on", lambda _: recorded),
+        patch.object(marker, "places", clock.timed("places", marker.places)),
+        patch.object(merging, "merging") as recorded,
         patch.object(device_marker, "form_of", lambda *_: lambda *_: None),
         patch.object(device_marker, "Later", Everywhere),
     ):
         for place, written in enumerate(tokens.T.tolist()):
             clock.parts = {}
-            recorded.merging = Mock(return_value=reported.get(place))
-            marker.mark(texts, logits, placed(texts), wait=False)
+            recorded.return_value = reported.get(place)
+            marker.mark(texts, logits, wait=False)
             texts = extend(marker, texts, written)
             steps.append((clock.parts["places"], clock.parts.get("candidates", 0.0)))
     return np.array(steps)

@@ -44,7 +44,7 @@ class Marking:
 
     def step(self, logits: torch.Tensor, tokens: list[int]) -> None:
         """Mark a step's logits, float32 (rows, size), in place; then the texts have these tokens."""
-        self._marker.mark(self._texts, logits, self._marker.places(self._texts))
+        self._marker.mark(self._texts, logits)
         self._texts = extended(self._marker, self._texts, tokens)
 
 

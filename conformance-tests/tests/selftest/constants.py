@@ -78,7 +78,6 @@ SAME = {
     "private new_private 32 #1": "drawn at random",
     "rivals Rivals.of 1 #2": "one start more than is looked at",
     "beacon Beacon.codes_of 0 #1": "a decoder's own choice of codes to search",
-    "layouts PRIVATE_USE .*": "numbers that nobody hands out",
     "layouts Layout.__post_init__ 0 #3": "the registry refuses such a field before",
     "layouts Layout.hops 0 #1": "every layout begins with a beacon",
     "layouts Layout.(un)?pack 0 #1": "bits above the codes are not looked at",

@@ -1,6 +1,8 @@
 """The device path marks as the NumPy reference does, and lets next to nothing leave the device."""
 
+import sys
 import weakref
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from ctwl_encoder.core.payload import Payload
 from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.core.text_state import TextState
 from ctwl_protocol.partition import reference
-from ctwl_protocol.proxy import Proxy
+from ctwl_protocol.proxy import Proxy, open_proxy
 
 WORDS = " The council said that Washington's new bridge, in 2023, will cost $12.50 more:\n\n - the\tstate of the river"
 
@@ -292,3 +294,25 @@ def test_what_was_written_is_looked_up_for_all_texts_at_once(bridge: Bridge, smo
         marks.append([list(marked_positions(text.last)) for text in texts])
     assert marks[0] == marks[1]
     assert all(marks[0])
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_the_logits_of_a_step_return_to_no_module(strategy: Strategy) -> None:
+    """They pass the search for candidates that merge, then the candidates of the strategy."""
+    bridge = Bridge([bytes([letter]) for letter in range(256)], open_proxy("org.ctwl.toy.1"))
+    marker, passed = DeviceMarker(bridge, strategy), list[str]()
+    text = marker.start(Payload((5,)), 2.0)
+    for letter in b"The council said":
+        text = marker.extend(text, letter)
+
+    def watch(frame: FrameType, event: str, _: object) -> None:
+        module = str(frame.f_globals.get("__name__")).rpartition(".")[2]
+        if event == "call" and module in ("merging", "candidates") and passed[-1:] != [module]:
+            passed.append(module)
+
+    sys.setprofile(watch)
+    try:
+        marker.mark([text], torch.from_numpy(np.random.default_rng(1).normal(size=(1, 256)).astype(np.float32)))
+    finally:
+        sys.setprofile(None)
+    assert passed == ["merging", "candidates"]

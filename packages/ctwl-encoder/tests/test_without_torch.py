@@ -56,8 +56,8 @@ except ExtraMissing as error:
     print(error)
 """
     assert run(code) == (
-        "delta asks the proxy LM, which needs torch; install it with: pip install 'ctwl-encoder[torch]'. unbiased and "
-        "gumbel need none"
+        "a strategy that asks the proxy LM, as unbiased and gumbel do not, needs torch; install it with: "
+        "pip install 'ctwl-encoder[torch]'"
     )
 
 

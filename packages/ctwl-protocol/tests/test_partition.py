@@ -26,15 +26,6 @@ def seeds_for(shape: tuple[int, ...], data: st.DataObject) -> np.ndarray:
     return data.draw(hnp.arrays(np.uint32, shape, elements=st.integers(0, 2**32 - 1)))
 
 
-@given(weights, st.data())
-def test_kernel_and_reference_agree_on_the_mass_below(w: np.ndarray, data: st.DataObject) -> None:
-    seeds = seeds_for((len(w), 3), data)
-    observed = data.draw(hnp.arrays(np.int64, len(w), elements=st.integers(0, w.shape[1] - 1)))
-    np.testing.assert_array_equal(
-        kernel.mass_below(w, observed, seeds), reference.mass_below(w, observed, seeds), strict=True
-    )
-
-
 @given(weights, sigmas, st.data())
 def test_kernel_and_reference_agree_on_the_members(w: np.ndarray, sigma: tuple[int, int], data: st.DataObject) -> None:
     seeds = seeds_for((len(w),), data)
@@ -46,7 +37,7 @@ def test_encoder_and_decoder_see_the_same_members(w: np.ndarray, sigma: tuple[in
     """What the encoder favours is exactly what the decoder counts as a hit, token by token."""
     seeds = seeds_for((len(w),), data)
     token = data.draw(st.integers(0, w.shape[1] - 1))
-    below = kernel.mass_below(w, np.full(len(w), token), seeds[:, None])
+    below = reference.mass_below(w, np.full(len(w), token), seeds[:, None])
     hit = reference.is_member(below, w.sum(axis=1, dtype=np.uint64)[:, None], sigma)[:, 0]
     np.testing.assert_array_equal(hit, kernel.members(w, seeds, sigma)[:, token])
 
@@ -104,8 +95,5 @@ def test_the_edges_of_rounding(probability: float, weight: int) -> None:
 def test_kernel_and_reference_agree_at_the_real_size(seed: int) -> None:
     rng = np.random.default_rng(seed)
     w = reference.quantize(rng.dirichlet(np.full(50257, 0.02), size=2), 24)
-    seeds = rng.integers(0, 2**32, (2, 5), dtype=np.uint32)
-    observed = rng.integers(0, 50257, 2)
-    np.testing.assert_array_equal(kernel.mass_below(w, observed, seeds), reference.mass_below(w, observed, seeds))
-    first = np.ascontiguousarray(seeds[:, 0])
-    np.testing.assert_array_equal(kernel.members(w, first, (1, 2)), reference.members(w, first, (1, 2)))
+    seeds = rng.integers(0, 2**32, 2, dtype=np.uint32)
+    np.testing.assert_array_equal(kernel.members(w, seeds, (1, 2)), reference.members(w, seeds, (1, 2)))

@@ -7,10 +7,11 @@ import os
 import signal
 import sys
 import threading
+from asyncio.subprocess import PIPE, Process
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal, Self, TypeVar, cast
+from typing import Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel
 
@@ -73,38 +74,6 @@ class AdapterErrored(Exception):
         self.stderr = stderr
 
 
-class _Child(asyncio.SubprocessProtocol):
-    """What a child process wrote so far: whole lines of stdout, the end of stderr."""
-
-    def __init__(self) -> None:
-        self.lines: asyncio.Queue[bytes | None] = asyncio.Queue()
-        self.exited = asyncio.Event()
-        self.stderr = b""
-        self.too_long = False
-        self._part = bytearray()
-
-    def pipe_data_received(self, fd: int, data: bytes) -> None:
-        if fd == 2:
-            self.stderr = (self.stderr + data)[-_KEPT:]
-            return
-        *whole, rest = data.split(b"\n")
-        for piece in whole:
-            self.lines.put_nowait(bytes(self._part) + piece)
-            self._part.clear()
-        self._part += rest
-        if len(self._part) >= MAX_LINE:
-            self.too_long = True
-            self._part.clear()
-            self.lines.put_nowait(None)
-
-    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002
-        if fd == 1:
-            self.lines.put_nowait(None)
-
-    def process_exited(self) -> None:
-        self.exited.set()
-
-
 class Adapter:
     """An implementation under test.
 
@@ -121,8 +90,10 @@ class Adapter:
         self._limits = limits or Limits()
         self._runner = asyncio.Runner()
         self._lock = threading.Lock()
-        self._transport: asyncio.SubprocessTransport | None = None
-        self._child = _Child()
+        self._process: Process | None = None
+        self._heard = b""
+        """The last that the process wrote to its standard error."""
+        self._hearing = set[asyncio.Task[None]]()
         self._started: Started | None = None
         self._failed: AdapterErrored | None = None
         self.label = ""
@@ -171,7 +142,7 @@ class Adapter:
     def close(self) -> None:
         """Ask it to stop, then end what is left of it: on POSIX its whole process group."""
         with self._lock:
-            if self._transport is not None:
+            if self._process is not None:
                 with suppress(AdapterErrored):
                     self._runner.run(self._stop())
                 self._runner.run(self._end())
@@ -180,9 +151,9 @@ class Adapter:
     def abort(self) -> None:
         """End it at once and for good, from any thread. A thread that waits for its answer gets an error."""
         self._failed = self._errored("given-up", "the run was broken off")
-        transport = self._transport  # once: the thread that waits may be ending it
-        if transport is not None:
-            _kill(transport)
+        process = self._process  # once: the thread that waits may be ending it
+        if process is not None:
+            _kill(process)
 
     async def _answered(self, request: Request, model: type[_Answer] | None) -> Any:
         try:
@@ -196,7 +167,7 @@ class Adapter:
         """Start the process, where none is running."""
         if self._failed is not None:
             raise self._failed
-        if self._transport is not None and self._started is not None:
+        if self._process is not None and self._started is not None:
             return self._started
         if self._starts == self._limits.starts:
             raise self._errored("given-up", f"it was started {self._starts} times and failed each time")
@@ -220,35 +191,44 @@ class Adapter:
         return told
 
     async def _spawn(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._child = _Child()
+        self._heard = b""
         try:
-            transport, child = await loop.subprocess_exec(
-                _Child, *self.command, start_new_session=sys.platform != "win32"
+            self._process = await asyncio.create_subprocess_exec(
+                *self.command,
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=PIPE,
+                limit=MAX_LINE - 1,  # without the end of a line
+                start_new_session=sys.platform != "win32",
             )
         except (OSError, ValueError) as error:
             raise self._errored("not-started", f"{self.command[0]}: {error}") from error
-        self._transport, self._child = transport, child
+        self._hearing = {asyncio.create_task(self._hear(self._process))}
+
+    async def _hear(self, process: Process) -> None:
+        assert process.stderr is not None  # noqa: S101 - it is a pipe
+        while data := await process.stderr.read(_KEPT):
+            self._heard = (self._heard + data)[-_KEPT:]
 
     async def _exchange(self, request: Request, model: type[_Answer] | None, limit: float) -> Any:
         """Send a request, read one line."""
         self._id += 1
-        line = write_line(request.model_copy(update={"id": self._id}))
-        if self._transport is None:
+        line, process = write_line(request.model_copy(update={"id": self._id})), self._process
+        if process is None or process.stdin is None or process.stdout is None:
             raise self._errored("crashed", "it is not running")
-        pipe = cast(asyncio.WriteTransport, self._transport.get_pipe_transport(0))
-        pipe.write(line)
+        process.stdin.write(line)
         try:
             async with asyncio.timeout(limit):
-                answer = await self._child.lines.get()
-                if answer is None and not self._child.too_long:
-                    await self._child.exited.wait()
+                answer = await process.stdout.readline()
+                if not answer.endswith(b"\n"):
+                    await process.wait()
+                    await asyncio.wait(self._hearing, timeout=1)
         except TimeoutError:
             raise self._errored("timed-out", f"no reply to {request.op} within {limit:g} s") from None
-        if answer is None:
-            if self._child.too_long:
-                raise self._errored("line-too-long", f"a reply to {request.op} of more than {MAX_LINE} bytes")
-            how = _ended(self._transport.get_returncode())
+        except ValueError:
+            raise self._errored("line-too-long", f"a reply to {request.op} of more than {MAX_LINE} bytes") from None
+        if not answer.endswith(b"\n"):
+            how = _ended(process.returncode)
             raise self._errored("crashed", f"it ended with {how} instead of a reply to {request.op}")
         return self._read(answer, request, model)
 
@@ -272,33 +252,35 @@ class Adapter:
 
     async def _stop(self) -> None:
         await self._exchange(Stop(id=0), Stopped, self._limits.stop)
-        if self._transport is not None and (pipe := self._transport.get_pipe_transport(0)) is not None:
-            pipe.close()  # an adapter that reads on finds the end
-        with suppress(TimeoutError):
-            async with asyncio.timeout(self._limits.stop):
-                await self._child.exited.wait()
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.close()  # an adapter that reads on finds the end
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._process.wait(), self._limits.stop)
 
     async def _end(self) -> None:
         """End the process and whatever it started, and reap it."""
-        transport, self._transport = self._transport, None
-        if transport is None:
+        process, self._process = self._process, None
+        if process is None:
             return
-        _kill(transport)
-        await self._child.exited.wait()
-        transport.close()
-        await asyncio.sleep(0)
+        _kill(process)
+        await process.wait()
+        for task in self._hearing:
+            task.cancel()
+        await asyncio.wait(self._hearing)
+        with suppress(TimeoutError):  # what it started in a session of its own may hold the pipes
+            await asyncio.wait_for(process.communicate(), 1)
 
     def _errored(self, kind: Kind, message: str) -> AdapterErrored:
-        told = clean(self._child.stderr.decode("utf-8", errors="replace"))
+        told = clean(self._heard.decode("utf-8", errors="replace"))
         return AdapterErrored(kind, message, told[-_SHOWN:].strip(), self.label)
 
 
-def _kill(transport: asyncio.SubprocessTransport) -> None:
+def _kill(process: Process) -> None:
     with suppress(ProcessLookupError, PermissionError):
         if sys.platform == "win32":
-            transport.kill()
+            process.kill()
         else:
-            os.killpg(transport.get_pid(), signal.SIGKILL)  # its own session, see _spawn: it leads the group
+            os.killpg(process.pid, signal.SIGKILL)  # its own session, see _spawn: it leads the group
 
 
 def _ended(status: int | None) -> str:

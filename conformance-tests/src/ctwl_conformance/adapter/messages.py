@@ -306,14 +306,3 @@ def parse(model: type[BaseModel], value: Any, asked: Request | None = None) -> A
         return model.model_validate(value, context=asked)
     except ValidationError as error:
         raise Malformed(describe_error(error)) from error
-
-
-def schema() -> dict[str, Any]:
-    """JSON Schema of all messages, for implementers whose language is not Python."""
-    requests = (Start, VectorRequest, Encode, Decode, VerifyRegistry, Weigh, Ask, Stop)
-    models = (*requests, Reply, Started, Encoded, Decoded, Verified, Weighed, Heard)
-    _, document = TypeAdapter.json_schemas([(model, "validation", TypeAdapter(model)) for model in models])
-    document["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    document["title"] = PROTOCOL
-    document["description"] = "The messages are under $defs; ADAPTERS.md says when each is sent."
-    return document

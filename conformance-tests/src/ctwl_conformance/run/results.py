@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, field_validator
+from pydantic import BaseModel, ConfigDict, field_validator
 
 from ..adapter.driver import Kind, clean
 from ..adapter.messages import Started
@@ -159,9 +159,3 @@ class Report(_Part):
     def good(self) -> bool:
         """Whether nothing failed unannounced."""
         return all(result.verdict not in ("failed", "errored") for result in self.results)
-
-
-def schema() -> dict[str, Any]:
-    """JSON Schema of a report."""
-    document = TypeAdapter(Report).json_schema(mode="serialization")
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **document}

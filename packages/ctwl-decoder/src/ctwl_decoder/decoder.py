@@ -211,7 +211,7 @@ class Decoder:
             alpha: as for :meth:`decode`.
             score: what the text is decoded by if it passes.
             beacons: as for :meth:`decode`.
-            every: compute every p-value exactly, for those who want more of it than whether it is below the level.
+            every: compute every p-value exactly, for callers who need more of it than whether it is below the level.
 
         Raises:
             As :meth:`decode` does.
@@ -291,7 +291,7 @@ class Decoder:
                 continue
             scored = [[score_positions(self.profile, each, units(each), part) for each in body] for body in bodies]
             for by, share in part.score_shares.items():
-                positions = [[each[by] for each in body] for body in scored]
+                positions = [[scores[by] for scores in body] for body in scored]
                 found += [read_together(positions, by, codes, share) for codes in part.code_sets]
         return self._assembler.body_report(bodies, found, plan)
 
@@ -366,7 +366,7 @@ class Decoder:
 
 
 def _clearest(findings: Sequence[Finding]) -> Finding:
-    return min(findings, key=lambda each: each.order)
+    return min(findings, key=lambda finding: finding.order)
 
 
 def _further(progress: Progress, before: int, total: int, done: int) -> None:

@@ -1,4 +1,4 @@
-"""A reading model: any causal LM weighs the tokens of a text against those that could stand in their places.
+"""A reading model: any causal LM weighs each token of a text against the tokens that could stand there.
 
 An encoder marks the next token of its own model, through the token bridge (spec section 8.5). A reader who has that
 model, or one like it, walks the text in the same way, and so sees what was raced against what.

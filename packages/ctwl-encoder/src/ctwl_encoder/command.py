@@ -24,7 +24,7 @@ from ctwl_protocol.records.record import Record, relayed
 from ctwl_protocol.records.sealing import ProviderKeys
 
 from .arguments import add_model_options, add_options, asked_options, check_version
-from .errors import OptionOutOfRange, WeakMark, needs_transformers
+from .errors import OptionOutOfRange, WeakMark, needing
 from .options import BeaconOptions, GenerationOptions, MarkingOptions, RecordOptions, check_prompts, default_profile
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _write(arguments: argparse.Namespace) -> None:
     record = _record(asked, keys, profile)
     if record:
         record(Beacon(asked.provider, asked.version, asked.nonce or 0))
-    with needs_transformers():
+    with needing("torch", "the command"):
         from transformers.utils import logging
 
         from .encoder import Encoder

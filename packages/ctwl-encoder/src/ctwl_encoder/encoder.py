@@ -44,7 +44,7 @@ class Generation:
         profile: name of the profile with which a decoder reads it.
         strategy: how the text was marked.
         tokens: tokens generated, special ones left out.
-        marked: positions at which the code was favoured, those included where this could not change the choice.
+        marked: positions at which the code was favoured, even where this could not change the choice.
         lost: marked positions that a reader, who tokenizes the text anew, will not see.
         expected_log2_p: log2 of the p-value that the decoder may be expected to find, after correction for all codes.
             It is 0.0 (p = 1) where the text is too short, or too predictable, for any code to be clear; it says nothing
@@ -191,7 +191,7 @@ class Encoder:
         )
         written = write(prompts, records, asked.seed)
         for again in range(1, asked.tries):
-            faint = [i for i, each in enumerate(written) if not each.readable]
+            faint = [i for i, text in enumerate(written) if not text.readable]
             if not faint:
                 break
             some = [prompts[i] for i in faint]
@@ -290,7 +290,7 @@ class Encoder:
             strategy=processor.marker.strategy,
             tokens=len(ids),
             marked=len(marked),
-            lost=sum((each.context, each.token) not in seen for each in marked),
+            lost=sum((mark.context, mark.token) not in seen for mark in marked),
             expected_log2_p=processor.marker.expected_log2_p(state),
         )
 
@@ -307,9 +307,9 @@ def _beacons(provider: int, version: int, nonce: int | None, seed: int | None, p
 
 def _warn_of_faint_texts(written: Sequence[Generation]) -> None:
     """Warn of texts that are unreadable: FaintText."""
-    faint = [each for each in written if not each.readable]
+    faint = [text for text in written if not text.readable]
     if faint:
-        p_value = 2 ** max(each.expected_log2_p for each in faint)
+        p_value = 2 ** max(text.expected_log2_p for text in faint)
         raised = "temperature" if faint[0].strategy.keeps_distribution else "delta"
         warnings.warn(
             f"{len(faint)} of {len(written)} texts carry too little for a reader to be sure (expected p up to "

@@ -21,15 +21,13 @@ class ExtraMissing(EncoderError):
 
 
 @contextmanager
-def needs_transformers() -> Iterator[None]:
-    """Around imports for a command that writes with transformers: ExtraMissing where they are not there."""
+def needing(extra: str, what: str) -> Iterator[None]:
+    """Say which extra to install where an import in this block fails: ``what`` needs it."""
     try:
         yield
     except ImportError as error:
-        raise ExtraMissing(
-            f"the command writes with transformers, and there is no {error.name or error}; install both with: "
-            "pip install 'ctwl-encoder[torch]'"
-        ) from error
+        told = f"{what} needs {error.name or error}; install it with: pip install 'ctwl-encoder[{extra}]'"
+        raise ExtraMissing(told) from error
 
 
 class OptionOutOfRange(EncoderError):

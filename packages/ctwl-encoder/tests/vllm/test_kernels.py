@@ -14,14 +14,15 @@ import torch
 # Before Triton is imported, and not for long: the servers of other tests have the same environment.
 os.environ["TRITON_INTERPRET"] = "1"
 
-from ctwl_encoder.core.device import kernels
+from ctwl_encoder.core.device import merging_kernel
 from ctwl_encoder.core.strategies.gumbel import kernel as gumbel_kernel
 from ctwl_encoder.core.strategies.unbiased import kernel as unbiased_kernel
 
 del os.environ["TRITON_INTERPRET"]
-from ctwl_encoder.core.device import candidates
+from ctwl_encoder.core.device import merging
 from ctwl_encoder.core.device.forms import Form
 from ctwl_encoder.core.device.step import DeviceStep, Tables
+from ctwl_encoder.core.places import Places
 from ctwl_encoder.core.strategies.gumbel import plain as gumbel_plain
 from ctwl_encoder.core.strategies.unbiased import plain as unbiased_plain
 from ctwl_protocol.bridge.bridge import OPENINGS
@@ -56,18 +57,20 @@ def made_step(
                 places = rng.choice([2 * row, 2 * row + 1, 2 * rows + row], int(rng.integers(1, 3)), replace=False)
                 joined += [(row, candidate, place, rng.integers(proxy)) for place in places]
     seen = [(place, token) for place in range(2 * rows) for token in rng.choice(proxy, 40, replace=False)]
-    seeds, own = torch.from_numpy(rng.integers(0, 2**32, (2, 3 * rows)).astype(np.uint32).view(np.int32))
+    seeds, own = rng.integers(0, 2**32, (2, 3 * rows)).astype(np.uint32).view(np.int32)
     limits = np.resize(np.array([0, 1, 2**31, 2**32 - 1], dtype=np.uint32), 3 * rows)
-    step = DeviceStep(
-        torch.tensor([0, 1, 3], dtype=torch.int32)[:rows],
-        torch.from_numpy(place_of),
+    places = Places(
+        np.array([0, 1, 3], dtype=np.int32)[:rows],
+        place_of,
         seeds,
         own if fresh else own[:0],
-        torch.from_numpy(limits.view(np.int32))[: len(limits) if fresh else 0],
-        torch.tensor(joined, dtype=torch.int32).reshape(-1, 4),
-        torch.tensor(seen if seed % 2 else [], dtype=torch.int32).reshape(-1, 2),
+        limits.view(np.int32)[: len(limits) if fresh else 0],
+        np.array(joined, dtype=np.int32).reshape(-1, 4),
+        np.array(seen if seed % 2 else [], dtype=np.int32).reshape(-1, 2),
+        [],
+        [],
     )
-    return torch.from_numpy(logits), tables, step
+    return torch.from_numpy(logits), tables, DeviceStep.of(places, torch.device("cpu"))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -95,6 +98,6 @@ def test_the_kernels_mark_as_plain_torch_does(plain: Form, kernel: Form, fresh: 
 def test_the_kernels_report_the_candidates_that_may_merge(seed: int) -> None:
     logits, tables, step = made_step(seed)
     likely = torch.softmax(logits[step.rows.long()], dim=1)
-    expected, found = (on.merging(likely, tables, step).sort(dim=1).values for on in (candidates, kernels))
+    expected, found = (on.merging(likely, tables, step).sort(dim=1).values for on in (merging, merging_kernel))
     assert torch.equal(expected, found)
     assert (found >= 0).any()

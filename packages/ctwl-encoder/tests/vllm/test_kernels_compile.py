@@ -12,7 +12,7 @@ COMPILE = """
 import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
-from ctwl_encoder.core.device import kernels
+from ctwl_encoder.core.device import kernels, merging_kernel
 from ctwl_encoder.core.strategies.gumbel import kernel as gumbel
 from ctwl_encoder.core.strategies.unbiased import kernel as unbiased
 from ctwl_protocol.bridge.bridge import OPENINGS
@@ -37,7 +37,7 @@ for joined in (False, True):
     compiled(gumbel._masses, **visit)
     for by_rank in (False, True):
         compiled(kernels.keep, BY_RANK=by_rank, **visit)
-compiled(kernels._report, OPENINGS=OPENINGS, MOST=64, BLOCK=1024)
+compiled(merging_kernel._report, OPENINGS=OPENINGS, MOST=64, BLOCK=1024)
 compiled(unbiased._select, BITS=12, FIRST=True)
 for fresh in (False, True):
     compiled(gumbel._race, PROXY=49152, FRESH=fresh, BLOCK=1024)
@@ -53,7 +53,7 @@ import torch
 from triton.backends.compiler import GPUTarget
 from triton.compiler import make_backend
 from triton.runtime.jit import JITFunction, create_function_from_signature
-from ctwl_encoder.core.device import forms, kernels, marker
+from ctwl_encoder.core.device import forms, marker, merging, merging_kernel
 from ctwl_encoder.core.device.step import DeviceStep
 from ctwl_encoder.core.places import Places
 from ctwl_encoder.core.strategies import Strategy
@@ -72,7 +72,7 @@ def run(kernel, *args, grid, warmup, **constants):
             arg.zero_()
 
 JITFunction.run = run
-forms.has_kernels = lambda device: True
+forms.has_kernels = merging.has_kernels = lambda device: True
 bridge = Bridge(load_model("smollm2")[1], open_proxy("org.ctwl.smollm2-135m.1"))
 markers = [marker.DeviceMarker(bridge, strategy) for strategy in (Strategy.UNBIASED, Strategy.GUMBEL)]
 for each in markers:
@@ -94,8 +94,8 @@ for _ in range(100):
     logits = torch.zeros((rows, size))
     for each in markers:
         likely, tables = torch.softmax(logits, dim=-1), each._tables_for(logits)
-        kernels.merging(likely, tables, step)
-        forms.form_of(each.strategy, logits.device)(logits, likely, tables, step)
+        merging_kernel.merging(likely, tables, step)
+        each._form_on(logits.device)(logits, likely, tables, step)
 assert len(variants) == compiled, f"{len(variants) - compiled} variants more"
 print("as before")
 """

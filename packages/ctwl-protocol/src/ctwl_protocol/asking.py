@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from .errors import AnswerMalformed, FormatUnknown, QuestionMalformed, QuestionTooLarge
 from .numbers import NUMBERS
@@ -180,16 +180,3 @@ def _parsed(
         return model.model_validate(value)
     except ValidationError as error:
         raise malformed(f"spec section 20 says what is asked and answered: {describe_error(error)}") from error
-
-
-def schema() -> dict[str, Any]:
-    """JSON Schema of the messages, for implementers whose language is not Python."""
-    models = (Question, Answer, Refusal)
-    _, document = TypeAdapter.json_schemas([(model, "serialization", TypeAdapter(model)) for model in models])
-    for each in document["$defs"].values():
-        for name in each["required"]:
-            each["properties"][name].pop("default", None)  # it is never left out
-    document["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    document["title"] = "Asking a detector"
-    document["description"] = "The messages are under $defs; section 20 says what else they keep to."
-    return document

@@ -80,7 +80,7 @@ def load_tokenizer(name: str, revision: str | None = None) -> Any:
     """
     if name.lower() == OFFLINE_MODEL:
         return _offline_tokenizer()
-    if Path(name).is_dir() and not any(list(Path(name).glob(each)) for each in _TOKENIZER_FILES):
+    if Path(name).is_dir() and not any(list(Path(name).glob(pattern)) for pattern in _TOKENIZER_FILES):
         raise TokenizerUnsupported(
             f"there is no tokenizer in {name!r}: put its files (tokenizer.json or tokenizer.model) beside the weights, "
             f"or give a folder, a name on the hub, or {OFFLINE_MODEL}"

@@ -69,6 +69,12 @@ def what_helps(error: OSError) -> str:
     return "; ask its owner to let you" if error.errno == errno.EACCES else ""
 
 
+def check_writable(path: Path) -> None:
+    """Refuse (FileUnwritable) a file that cannot be written, before the work whose result goes there."""
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise FileUnwritable(f"cannot write {path}; name a file in a folder to which you may write")
+
+
 def make_folder(folder: Path) -> None:
     """Make a folder, and the folders above it, where it is missing.
 

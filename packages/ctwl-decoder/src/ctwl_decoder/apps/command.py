@@ -35,7 +35,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -49,7 +48,7 @@ from ctwl_protocol import get_profile
 from ctwl_protocol.command import closed_output_is_fine, command_parser, harmless, help_in, note, run_command
 from ctwl_protocol.environment import PROXY, REGISTRY
 from ctwl_protocol.errors import FileUnwritable, ProxyNotFound
-from ctwl_protocol.files import what_helps
+from ctwl_protocol.files import check_writable, what_helps
 from ctwl_protocol.profile import OFFLINE, STANDARD
 from ctwl_protocol.records.layouts import LAYOUTS, find_layout
 from ctwl_protocol.records.sealing import MAX_EPOCH, ProviderKeys
@@ -262,8 +261,7 @@ def _print(analysis: Analysis, arguments: argparse.Namespace) -> None:
 
 def _check_page(page: Path, source: str) -> None:
     """Refuse (FileUnwritable), before the text is read, a page that cannot be written or would replace the text."""
-    if page.is_dir() or not os.access(page if page.exists() else page.parent, os.W_OK):
-        raise FileUnwritable(f"cannot write {page}; name a file in a folder to which you may write")
+    check_writable(page)
     if source != "-" and page.exists() and Path(source).exists() and page.samefile(source):
         raise FileUnwritable(f"{page} is the text; the page would replace it. Name another file for --html")
 
@@ -317,7 +315,7 @@ def _together(found: Sequence[Found], arguments: argparse.Namespace) -> int:
 
 
 def _one(found: list[Found], name: str, arguments: argparse.Namespace) -> int:
-    """Read one file, and print all that there is to say of its text; a line on each of the others that are in it."""
+    """Read one file, and print all that there is to say of its text; and a line on each further text in it."""
     main = several.main_text(found, name)
     others = [each for each in found if each is not main]
     if arguments.html and main is None:

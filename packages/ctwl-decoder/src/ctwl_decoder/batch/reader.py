@@ -110,7 +110,7 @@ class BatchReader:
         proxies: list[Proxy] = []
         for profile in self.settings.read_by:
             parts = profile.proxy, profile.tokenizer
-            same = next((each for each in proxies if (each.profile.proxy, each.profile.tokenizer) == parts), None)
+            same = next((proxy for proxy in proxies if (proxy.profile.proxy, proxy.profile.tokenizer) == parts), None)
             new = partial(open_proxy, profile, path=self.proxy_path, device=self.device)
             proxies.append(same.shared_with(profile) if same else new())
         decoders = [Decoder(proxy, registry=self.settings.registry) for proxy in proxies]
@@ -129,7 +129,7 @@ class BatchReader:
 
     def _arithmetic(self, decoders: Iterable[Decoder]) -> str:
         try:
-            return "integer" if self.settings.light else " ".join(sorted({each.load() for each in decoders}))
+            return "integer" if self.settings.light else " ".join(sorted({decoder.load() for decoder in decoders}))
         except ExtraMissing as error:
             raise ExtraMissing(f"{error}. {ADD_LIGHT}") from error
 

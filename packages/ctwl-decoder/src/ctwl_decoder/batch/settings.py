@@ -58,14 +58,14 @@ class Settings:
             )
         if isinstance(self.profiles, (str, Path)) or not self.profiles:
             raise OptionOutOfRange("name the profiles in a list of one or more")
-        object.__setattr__(self, "profiles", tuple(dict.fromkeys(get_profile(each) for each in self.profiles)))
+        object.__setattr__(self, "profiles", tuple(dict.fromkeys(get_profile(profile) for profile in self.profiles)))
         for profile in self.read_by:
             self.searched(profile)
 
     @property
     def read_by(self) -> tuple[Profile, ...]:
         """The profiles."""
-        return tuple(get_profile(each) for each in self.profiles)
+        return tuple(get_profile(profile) for profile in self.profiles)
 
     def beacons_of(self, profile: Profile) -> Sequence[tuple[int, int]] | None:
         """The beacons whose codes are searched by a profile; None for the whole code space."""

@@ -126,9 +126,9 @@ class Candidate:
         """By p-value, then by the expected number of wrong codes that score as high."""
         return self.p_value, self.tests * self.chance
 
-    def overlaps(self, other: Candidate) -> bool:
-        """Whether the windows have positions in common."""
-        return self.start < other.end and other.start < self.end
+    def overlaps(self, start: int, end: int) -> bool:
+        """Whether the window has positions in common with ``start`` to ``end``."""
+        return self.start < end and start < self.end
 
 
 @dataclass(frozen=True)

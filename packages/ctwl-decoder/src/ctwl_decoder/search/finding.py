@@ -79,7 +79,7 @@ def tests_of(
 ) -> tuple[list[ScoredText], list[CodeSet]]:
     """What is searched for what in a variant, each with its share of the level (spec section 10.2)."""
     texts = [ScoredText(scored[score], score, share) for score, share in plan.score_shares.items()]
-    return texts, [CodeSet(each.codes, each.share * variant.share) for each in plan.code_sets]
+    return texts, [CodeSet(codes.codes, codes.share * variant.share) for codes in plan.code_sets]
 
 
 def find(
@@ -106,7 +106,7 @@ def find(
         scored, passed = {**earlier.scored, **scored}, earlier.passed + passed
         best = min(earlier.best, best, key=lambda candidate: candidate.order)
     length, gap = len(variant.positions), reader.profile.prefix_length
-    spans = merge(length, passed, gap, lambda each: reader.contributions(scored[each.by], each))
+    spans = merge(length, passed, gap, lambda candidate: reader.contributions(scored[candidate.by], candidate))
     spans = [replace(span, candidate=reader.read_if_needed(scored[span.by], span.candidate)) for span in spans]
     return Finding(variant, scored, best, passed, spans)
 

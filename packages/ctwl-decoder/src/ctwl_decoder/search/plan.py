@@ -108,7 +108,7 @@ class SearchPlan:
 
     def by_codes(self) -> list[SearchPlan]:
         """The tests of each set of codes by itself."""
-        return [replace(self, code_sets=(each,)) for each in self.code_sets]
+        return [replace(self, code_sets=(code_set,)) for code_set in self.code_sets]
 
     @property
     def searched(self) -> int:
@@ -117,7 +117,7 @@ class SearchPlan:
 
     def minimum_tokens(self, profile: Profile) -> int:
         """Number of tokens below which hardly any text passes the test."""
-        bits = min(math.log2(len(each.codes) / each.share) for each in self.code_sets) - math.log2(self.alpha)
+        bits = min(math.log2(len(some.codes) / some.share) for some in self.code_sets) - math.log2(self.alpha)
         per_member = math.log2(profile.sigma[1] / profile.sigma[0])  # a token that lies wholly in the half
         positions = min(
             (bits - math.log2(share)) / (_BITS_PER_RANK if score in (Score.RACE, Score.LIGHT_RANK) else per_member)

@@ -163,7 +163,7 @@ class RecordReader:
         done: list[Candidate] = []
         reads = 0
         for candidate in sorted(candidates, key=lambda c: c.p_value):
-            same = [c for c in done if c.code == candidate.code and c.overlaps(candidate)]
+            same = [c for c in done if c.code == candidate.code and c.overlaps(candidate.start, candidate.end)]
             known = any(c.record or c.p_value <= candidate.p_value * _MUCH_CLEARER for c in same)
             if candidate.record_codes == 1 or known or reads == _WINDOWS_READ:
                 beacons = 0

@@ -59,7 +59,7 @@ def merge(
     spans: list[PositionSpan] = []
     free = np.ones(length, dtype=np.bool_)
     for candidate in sorted(passed, key=_clearest_first):
-        if any(span.code == candidate.code and _overlap(span, candidate) for span in spans):
+        if any(span.code == candidate.code and candidate.overlaps(span.start, span.end) for span in spans):
             continue  # the same passage, less clearly
         if 2 * free[candidate.start : candidate.end].sum() < candidate.end - candidate.start:
             continue  # other spans hold most of its evidence
@@ -74,10 +74,6 @@ def merge(
 def _clearest_first(candidate: Candidate) -> tuple[float, int | float]:
     """By p-value; at the smallest one that is reported, by the distance of the score from a wrong code's."""
     return candidate.p_value, candidate.expected - candidate.score if candidate.p_value <= FLOOR else 0
-
-
-def _overlap(span: PositionSpan, candidate: Candidate) -> bool:
-    return span.start < candidate.end and candidate.start < span.end
 
 
 def _extent(values: NDArray[np.int64], start: int, end: int) -> tuple[int, int]:

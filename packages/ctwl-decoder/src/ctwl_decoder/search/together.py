@@ -4,7 +4,7 @@ Each text carries a beacon with a nonce of its own, so what all of them share is
 *pair*. A hypothesis is a pair and, for each text, a nonce and a variant: its score is the sum of the texts' scores, a
 token that comes back in its context under one nonce counted once. Its null is exact, as for one text (spec section 12),
 and the p-value is multiplied by the number of all hypotheses, whichever of them was looked at. One half of the level is
-for hypotheses with a nonce for each text, the other one for those with one nonce, which are far fewer.
+for hypotheses with a nonce for each text, the other one for hypotheses with one nonce, far fewer.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Scores: the evidence for each code, summed over contexts (spec section 10, step 6; the paper's equation 9).
 
 The score of code ``m`` is the sum over contexts ``c`` of ``table[c, colour(c, m)]``. :meth:`.ScoreTable.score` sums
-that of one code in NumPy, :func:`score_all` those of many codes in a compiled loop. The best code of each window of a
-long text is found in :mod:`.window_scores`.
+it for one code in NumPy, :func:`score_all` for many codes in a compiled loop. The best code of each window of a long
+text is found in :mod:`.window_scores`.
 """
 
 from __future__ import annotations

@@ -157,11 +157,11 @@ def _sum(rows: _Rows, cells: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     power = np.ceil(np.log2(rows.widths)).astype(np.int64)
     sums = np.empty((0, 1))
-    for each in range(int(power.max()) + 1):
-        mine, steps = np.flatnonzero(power == each), np.arange(1 << each)
+    for exponent in range(int(power.max()) + 1):
+        mine, steps = np.flatnonzero(power == exponent), np.arange(1 << exponent)
         places = np.minimum(rows.starts[mine, None] + steps, len(cells) - 1)
         own = np.where(steps < rows.widths[mine, None], cells[places], 0.0)
-        sums = np.concatenate([_in_pairs(sums) if each else sums, own])
+        sums = np.concatenate([_in_pairs(sums) if exponent else sums, own])
     while len(sums) > 1:
         sums = _in_pairs(sums)
     found: NDArray[np.float64] = sums[0]

@@ -46,7 +46,7 @@ class _Line(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The place behind its last word."""
+        """The place after its last word."""
         return self.start + len(self.text)
 
     @property

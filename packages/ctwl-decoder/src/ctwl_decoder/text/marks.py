@@ -50,7 +50,7 @@ class _Scanner:
         rules = [(name, rule) for name, rule in NUMBERS.marks.items() if not rule.dialect or rule.dialect in dialects]
         first = dict.fromkeys("".join(rule.at for _, rule in rules))
         self._at_line = _any_of((name, rule) for name, rule in rules if not rule.at)
-        self._at = {each: _any_of((name, rule) for name, rule in rules if each in rule.at) for each in first}
+        self._at = {letter: _any_of((name, rule) for name, rule in rules if letter in rule.at) for letter in first}
         self._stop = re.compile(rf"(?P<{_WHITE}>[ \t]*\n|[ \t]+)|[{re.escape(''.join(first))}]")
 
     def next(self, text: str, place: int) -> re.Match[str] | None:
@@ -203,8 +203,8 @@ class _Reading:
                 hidden = rule.put
             case _:
                 self._gap.breaks = max(self._gap.breaks, rule.breaks)
-        behind = -1 if hidden is None else self._behind(hidden, end)
-        return (None, behind) if behind >= 0 else ((start, start + 1, None), start + 1)
+        after = -1 if hidden is None else self._after(hidden, end)
+        return (None, after) if after >= 0 else ((start, start + 1, None), start + 1)
 
     def _tag(self, name: str, tag: str) -> str | None:
         """Note the break that a tag asks for. What ends the words that it hides, or None where it is no tag of HTML."""
@@ -218,8 +218,8 @@ class _Reading:
             self._depth = max(self._depth + opens - (not opens) - empty, 0)
         return f"</{name}" if name in _HIDDEN and opens and not empty else ""
 
-    def _behind(self, hidden: str, place: int) -> int:
-        """The place behind what is hidden, which ends with this string; -1 where it does not end."""
+    def _after(self, hidden: str, place: int) -> int:
+        """The place after what is hidden, which ends with this string; -1 where it does not end."""
         if not hidden:
             return place
         end = -1 if hidden in self._endless else self._folded.find(hidden, place)

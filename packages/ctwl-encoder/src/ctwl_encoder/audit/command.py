@@ -21,7 +21,7 @@ from .summary import Summary, parse_line
 _PROG = "ctwl-encode audit"
 
 _MOST_BYTES = 1 << 16
-"""Of a line. Chosen by hand: a hundred times those that are written."""
+"""Of a line. Chosen by hand: a hundred times what a server writes."""
 
 _WIDTHS = 10, 16, 9, 9, 9, 8, 13, 16
 """Of the columns of the table."""
@@ -118,7 +118,7 @@ def _gaps(summary: Summary) -> Iterator[str]:
         yield f"missing: lines {gap.first} to {gap.last} of process {gap.process}, {between}"
     for count, what in (
         (summary.broken, "lines cannot be read"),
-        (summary.repeated, "lines stand twice, or behind later ones of their process"),
+        (summary.repeated, "lines stand twice, or after later ones of their process"),
         (summary.unbegun, "texts end that have not begun"),
     ):
         if count:

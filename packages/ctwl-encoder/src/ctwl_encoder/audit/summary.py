@@ -51,10 +51,10 @@ class Day:
     Attributes:
         marked_texts: that began, to be marked.
         unmarked_texts: that began without a mark.
-        unmarked: these texts, by the reason.
-        ended: of those to be marked.
-        expected_found: how many of those that ended a reader may be expected to find, the sum of their chances.
-        tokens: of those that ended.
+        unmarked: the texts without a mark, by the reason.
+        ended: texts to be marked that ended.
+        expected_found: how many of these a reader may be expected to find, the sum of their chances.
+        tokens: of these.
         marked: tokens that were drawn at a marked place.
         left: the other tokens, by the reason.
     """
@@ -90,7 +90,7 @@ class Summary:
         written: marked texts by profile, provider, version and strategy.
         gaps: lines that are missing.
         broken: lines that cannot be read.
-        repeated: lines that stand twice, or behind a later one.
+        repeated: lines that stand twice, or after a later one.
         unbegun: texts that ended, and whose beginning is not there.
         processes: the number of processes.
         lines: the number of lines that can be read.

@@ -151,7 +151,7 @@ def written_positions(last: WrittenPosition | None) -> Iterator[WrittenPosition]
 
 def marked_positions(last: WrittenPosition | None) -> Iterator[WrittenPosition]:
     """Those at which the encoder preferred the code, from the last one back."""
-    return (each for each in written_positions(last) if each.chance is not None)
+    return (position for position in written_positions(last) if position.chance is not None)
 
 
 def expected_log2_p(
@@ -169,8 +169,8 @@ def expected_log2_p(
         fresh: share of the tokens whose lot is the text's own.
         own: whether the model has the proxy's own vocabulary.
     """
-    first = {(each.place, each.token): each for each in written_positions(last)}
-    marked = [(each.chance, each.hit) for each in first.values() if each.chance is not None]
+    first = {(position.place, position.token): position for position in written_positions(last)}
+    marked = [(position.chance, position.hit) for position in first.values() if position.chance is not None]
     chances, hits = np.array(marked, dtype=np.float64).reshape(-1, 2).T
     if strategy.traits.ranks:
         nats = READER_SHARE["ranks"][own] * expected_rank_nats(chances, fresh)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +20,7 @@ from ctwl_protocol.errors import ModelFailed
 from .marker import Marker
 from .offers import BranchOffer, BranchOffers, MarkedRow
 from .strategies import Decoding, Strategy
-from .strategies.delta.reference import HostDelta
-from .strategies.traits import Lots
+from .strategies.traits import Factors, Lots
 from .text_state import TextState
 
 
@@ -46,7 +47,12 @@ class HostMarker(Marker):
             StrategyUnsuitable: ``unbiased`` with a sigma other than 1/2.
         """
         super().__init__(bridge, strategy)
-        self._delta = HostDelta(bridge.proxy, decoding, uniform)
+        self._mark: Callable[[Sequence[MarkedRow]], None]
+        if factors := strategy.traits.factors:
+            self._mark = partial(_reweigh, factors)
+        else:
+            reference = import_module(f".strategies.{strategy}.reference", __package__)
+            self._mark = reference.Mark(bridge.proxy, decoding, uniform)
         self._offered: list[TextState] = []
 
     def mark(self, texts: Sequence[TextState], logits: NDArray[np.float32]) -> None:
@@ -71,11 +77,7 @@ class HostMarker(Marker):
             MarkedRow(texts[i], logits[i], chances, self.offers(texts[i], chances))
             for i, chances in zip(begun, likely, strict=True)
         ]
-        if self.strategy.keeps_distribution:
-            for row in rows:
-                self._reweigh(row)
-        else:
-            self._delta.mark(rows)
+        self._mark(rows)
         for row in rows:
             row.text.offers = BranchOffers.of(row.offers)
 
@@ -97,14 +99,6 @@ class HostMarker(Marker):
                     mass = float(unseen.mass.sum())
                     found.append(BranchOffer(place, self.strategy, unseen, mass, prefix, seed))
         return sorted(found, key=lambda offer: -offer.mass)
-
-    def _reweigh(self, row: MarkedRow) -> None:
-        """Mark a row under a strategy that keeps the distribution."""
-        factors, text = self.strategy.traits.factors, row.text
-        assert factors is not None  # noqa: S101 - the strategy keeps the distribution
-        for offer in row.offers:
-            own = text.payload.own_seed(text.written.count + len(offer.branch.path)) if text.fresh else 0
-            multiply(row.logits, offer.branch, factors(offer.branch, Lots(offer.seed, own, text.fresh)))
 
 
 def probabilities(logits: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -128,3 +122,11 @@ def multiply(logits: NDArray[np.float32], branch: Branch, factors: NDArray[np.fl
     """Multiply the probabilities of a branch's candidates by factors, float64 (n,), in the logits, float32 (size,)."""
     with np.errstate(divide="ignore"):
         logits[branch.candidates] += np.log(factors).astype(np.float32)
+
+
+def _reweigh(factors: Factors, rows: Sequence[MarkedRow]) -> None:
+    """Mark rows under a strategy that keeps the distribution."""
+    for row in rows:
+        for offer in row.offers:
+            own = row.text.own_seed(offer.branch.path) if row.text.fresh else 0
+            multiply(row.logits, offer.branch, factors(offer.branch, Lots(offer.seed, own, row.text.fresh)))

@@ -3,7 +3,7 @@
 It depends on no engine: the caller gives it, for each row, the text so far and the logits of the next token. A text's
 state belongs to its tokens, not to a row, so beams may reorder, rows may come and go, and a caller may go back.
 
-:mod:`.host` marks logits of NumPy, :mod:`.device.marker` those of torch, where they are.
+:mod:`.host` marks NumPy's logits, :mod:`.device.marker` torch's, where they are.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from ctwl_protocol.bridge import Bridge, Path
 from ctwl_protocol.records import slots
 
 from .expected_evidence import expected_log2_p
+from .halves import load
 from .payload import Payload, Place, Seeds
 from .strategies import Strategy, check_sigma
-from .strategies.delta.halves import load
 from .text_state import TextState
 
 

@@ -13,9 +13,9 @@ from ctwl_protocol import hashing
 from ctwl_protocol.bridge import Branch, Path
 
 from .expected_evidence import HIT_RATE, WrittenPosition
+from .halves import Half, HalfKey
 from .payload import Place
 from .strategies import Strategy
-from .strategies.delta.halves import Half, HalfKey
 from .text_state import TextState
 
 
@@ -63,11 +63,11 @@ class BranchOffer(NamedTuple):
 
 
 class BranchOffers(dict[Path, BranchOffer]):
-    """See :class:`ctwl_encoder.core.text_state.Offers`: those of the host, by their paths."""
+    """See :class:`ctwl_encoder.core.text_state.Offers`: the offers of the host, by their paths."""
 
     @classmethod
     def of(cls, offers: Iterable[BranchOffer]) -> BranchOffers:
-        """Find each by the path of its branch."""
+        """The offers, by the paths of their branches."""
         return cls((offer.branch.path, offer) for offer in offers)
 
     def mark(

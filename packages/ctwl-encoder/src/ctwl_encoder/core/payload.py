@@ -29,7 +29,7 @@ class Payload:
     """The codes of one text.
 
     Attributes:
-        carried: what each slot carries: a single code, or those of a record and their check.
+        carried: what each slot carries: a single code, or the codes of a record and their check.
         layout: the record's; None for a single code.
         key: the provider's colour key, where the layout has an authenticator.
         salt: 32 bits that tell the text from others with these codes; the text's own lots follow from it.

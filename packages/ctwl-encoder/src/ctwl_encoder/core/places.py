@@ -13,8 +13,9 @@ from ctwl_protocol.bridge import Path
 from ctwl_protocol.bridge.bridge import OPENINGS
 from ctwl_protocol.bridge.continuations import NO_ENTRIES, Continuations
 
-from .payload import Payload, Place, Seeds
+from .payload import Place, Seeds
 from .strategies.traits import own_limit
+from .text_state import TextState
 
 
 class PlacesOfRow(NamedTuple):
@@ -22,24 +23,20 @@ class PlacesOfRow(NamedTuple):
 
     Attributes:
         row: of the logits.
-        payload: what the row carries.
-        settled: number of the reader's settled tokens, after which the places stand.
-        continuations: the candidates after the row's tail.
-        paths: those of the continuations at the time.
+        text: that the row goes on from.
+        continuations: the candidates after the text's tail.
+        paths: the paths of the continuations at the time.
         places: for each path its place; None where the path is not marked.
         seen: the tokens that are left alone at a place, because they were marked after this context before; by the
             index of the place, where there are any.
-        fresh: share of the tokens whose lot is the text's own.
     """
 
     row: int
-    payload: Payload
-    settled: int
+    text: TextState
     continuations: Continuations
     paths: Sequence[Path]
     places: Sequence[Place | None]
     seen: Mapping[int, Sequence[int]]
-    fresh: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,7 @@ class Places:
         own: int32 (p,), the bits of the seeds of the texts' own lots; int32 (0,) where no text has any.
         limits: int32 (p,), the bits of :func:`ctwl_encoder.core.strategies.traits.own_limit`; int32 (0,) like ``own``.
         joined: int32 (m, 4), row (of the n), candidate, place, and proxy token there, of candidates that merge with the
-            tail; those of one row and candidate stand together.
+            tail; the entries of one row and candidate stand together.
         seen: int32 (k, 2), place and proxy token: what is left alone.
         places: the row (of the n), the path and the place of each.
         by_row: the n rows' places, as they were given.
@@ -104,14 +101,14 @@ class Places:
             for token in tokens
         ]
         lots = [
-            (rows[n].payload.own_seed(rows[n].settled + len(path)), own_limit(rows[n].fresh))
-            for n, path, _ in (places if any(row.fresh for row in rows) else [])
+            (rows[n].text.own_seed(path), own_limit(rows[n].text.fresh))
+            for n, path, _ in (places if any(row.text.fresh for row in rows) else [])
         ]
         own, limits = np.array(lots, dtype=np.uint32).reshape(-1, 2).view(np.int32).T
         return cls(
             np.array([row.row for row in rows], dtype=np.int32),
             maps,
-            seeds.of_all([(rows[n].payload, place) for n, _, place in places]).view(np.int32),
+            seeds.of_all([(rows[n].text.payload, place) for n, _, place in places]).view(np.int32),
             own,
             limits,
             joined,

@@ -46,7 +46,7 @@ class TextState:
         payload: what it is to carry.
         delta: nats, where its strategy adds them.
         written: the reader's tokens.
-        last: the last position after a whole prefix; it and those before it were marked, or not.
+        last: the last position after a whole prefix, marked or not; the earlier ones hang on it.
         ended: whether its last token became no text, as a token that ends a text.
         offers: the places that were marked for the next token; None before it is marked.
         fresh: under ``gumbel``, share of the tokens whose lot is the text's own; else 0.
@@ -67,9 +67,13 @@ class TextState:
         """The tokens at each place. Do not keep it: the longer text takes it over and changes it."""
         if self._seen is None:
             self._seen = {}
-            for each in written_positions(self.last):
-                self._seen[each.place] = (*self._seen.get(each.place, ()), each.token)
+            for position in written_positions(self.last):
+                self._seen[position.place] = (*self._seen.get(position.place, ()), position.token)
         return self._seen
+
+    def own_seed(self, path: Path) -> int:
+        """Seed of the text's own lots at the place after a path."""
+        return self.payload.own_seed(self.written.count + len(path))
 
     def fork(self) -> TextState:
         """The same text once more, without its offers: what is added to it leaves this one as it is.

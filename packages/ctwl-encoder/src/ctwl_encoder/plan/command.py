@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import secrets
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -15,14 +14,14 @@ from typing import TYPE_CHECKING
 from ctwl_protocol import get_profile, published_names
 from ctwl_protocol.command import closed_output_is_fine, command_parser, note, run_command
 from ctwl_protocol.environment import PROFILE, PROXY, REGISTRY
-from ctwl_protocol.errors import FileUnwritable, ProxyNotFound
-from ctwl_protocol.files import write_atomically
+from ctwl_protocol.errors import ProxyNotFound
+from ctwl_protocol.files import check_writable, write_atomically
 from ctwl_protocol.profile import OFFLINE as OFFLINE_PROFILE
 from ctwl_protocol.profile import OFFLINE_MODEL
 from ctwl_protocol.proxy.files import find_files
 
 from ..arguments import add_model_options, add_options, asked_options, check_version
-from ..errors import needs_transformers
+from ..errors import needing
 from ..options import BeaconOptions, GenerationOptions, MarkingOptions, PlanOptions, check_beacon, default_profile
 from .markings import markings
 from .prompts import GROUP, OPENINGS, REQUESTS, read_prompts
@@ -102,13 +101,13 @@ def _measured(arguments: argparse.Namespace) -> Result:
         check_beacon(get_profile(arguments.profile))
     given = read_prompts(arguments.prompt_file) if arguments.prompt_file else None
     if arguments.html:
-        _check_page(Path(arguments.html))
+        check_writable(Path(arguments.html))
     check_decoder()
     named = arguments.profile or _profile_at_hand(arguments.model, arguments.proxy)
     profile = get_profile(named)
     if options.seed is None:
         options = options.model_copy(update={"seed": secrets.randbelow(1 << 31)})
-    with needs_transformers():
+    with needing("torch", "the command"):
         from transformers.utils import logging
 
         from ctwl_protocol.proxy import open_proxy
@@ -164,12 +163,6 @@ def _is_at_hand(profile: str) -> bool:
     except ProxyNotFound:
         return False
     return True
-
-
-def _check_page(page: Path) -> None:
-    """Refuse (FileUnwritable) a page that cannot be written, before minutes of work."""
-    if page.is_dir() or not os.access(page.parent, os.W_OK):
-        raise FileUnwritable(f"cannot write {page}; name a file in a folder to which you may write")
 
 
 @contextmanager

@@ -41,7 +41,7 @@ class _Measured:
     Attributes:
         groups: the texts.
         found_at: the tokens after which each text's code is found; None where it is not.
-        cost: seconds of a step over those without the marking.
+        cost: seconds that the marking adds to a step.
     """
 
     groups: list[list[Text]]
@@ -82,15 +82,15 @@ def measure(
         CTWLError: see :meth:`ctwl_encoder.Encoder.generate` and ``ctwl_decoder.Decoder.decode``.
     """
     writer = Writer(encoder, prompts, options, provider=settings.provider, version=settings.version, chat=settings.chat)
-    for each in (PLAIN, *tried):
-        progress(f"writing: {each.name}", 0, writer.steps(each))
-        if each is not PLAIN:
-            progress(f"reading: {each.name}", 0, GROUP * len(prompts))
-    plain, *marked = (_measured(writer, reader, each, options.max_new_tokens, progress) for each in (PLAIN, *tried))
+    for marking in (PLAIN, *tried):
+        progress(f"writing: {marking.name}", 0, writer.steps(marking))
+        if marking is not PLAIN:
+            progress(f"reading: {marking.name}", 0, GROUP * len(prompts))
+    plain, *marked = (_measured(writer, reader, way, options.max_new_tokens, progress) for way in (PLAIN, *tried))
     picks = resampled(len(prompts), options.seed or 0)
     twins = options.decoding is Decoding.SAMPLED
     first = _row(PLAIN, plain, plain, picks, twins=False)
-    rows = [_row(each, of_it, plain, picks, twins=twins) for each, of_it in zip(tried, marked, strict=True)]
+    rows = [_row(marking, of_it, plain, picks, twins=twins) for marking, of_it in zip(tried, marked, strict=True)]
     found = np.array([[np.mean([at is not None for at in group]) for group in each.found_at] for each in marked])
     taken = choose(found.mean(axis=1).tolist())
     default = strategy_for(None, options.temperature)

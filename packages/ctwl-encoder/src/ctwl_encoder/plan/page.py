@@ -32,6 +32,7 @@ _PAGES = Environment(
 def page(result: Result) -> str:
     """A complete HTML document without scripts."""
     rows = (result.plain, *result.rows)
+    changes = [row.effect.change for row in result.rows if row.effect]
     return _PAGES.get_template("page.html").render(
         headline=headline(result),
         sentences=sentences(result),
@@ -42,7 +43,7 @@ def page(result: Result) -> str:
         configs=configs(result),
         growth=_growth(result),
         costs=[
-            _dots("Change of the expected NLL, nats a token", [_change(row.effect) for row in result.rows], result),
+            _dots("Change of the expected NLL, nats a token", changes, result),
             _dots("Runs of three tokens that two texts of a prompt share, %", _shares(result), result, plain=True),
         ],
         settings=result.settings,
@@ -67,11 +68,6 @@ def _growth(result: Result) -> dict[str, Any]:
         below["label"] = max(below["label"], above["label"] + _LINE)
     nine = float(np.interp(NINE_IN_TEN, [0, 1], [_BOTTOM, _TOP]))
     return {"lines": lines, "most": most, "nine": nine}
-
-
-def _change(effect: Any) -> Estimate:
-    found: Estimate = effect.change
-    return found
 
 
 def _shares(result: Result) -> list[Estimate]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ..core.expected_evidence import READERS_LEVEL
-from ..errors import ExtraMissing
+from ..errors import needing
 
 if TYPE_CHECKING:
     from ctwl_protocol.proxy import Proxy
@@ -15,12 +15,8 @@ if TYPE_CHECKING:
 
 def check_decoder() -> None:
     """Refuse to go on without the decoder: ExtraMissing."""
-    try:
+    with needing("plan", "plan, which reads the texts that it writes,"):
         import ctwl_decoder  # noqa: F401
-    except ImportError as error:
-        raise ExtraMissing(
-            "plan reads the texts that it writes, and the decoder is not installed: pip install 'ctwl-encoder[plan]'"
-        ) from error
 
 
 class Reader:

@@ -59,9 +59,9 @@ class Recorder:
         return _Step(self._before)
 
     @property
-    def behind(self) -> LogitsProcessor:
+    def after(self) -> LogitsProcessor:
         """The processor that sees what tokens are drawn from, and marks it."""
-        return _Step(self._behind)
+        return _Step(self._after)
 
     def steps(self, last: NDArray[np.int64]) -> NDArray[np.float64]:
         """What was measured: float64 (3, steps, rows).
@@ -93,7 +93,7 @@ class Recorder:
         self.measuring += self._now() - began
         return logits
 
-    def _behind(self, ids: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
+    def _after(self, ids: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
         began = self._now()
         marked = logits if self._mark is None else self._mark(ids, logits)
         ended = self._now()

@@ -55,7 +55,7 @@ class Effect:
         shared_over_plain: how often as many runs of tokens two texts of a prompt share as plain ones do.
         shared_with_one_nonce: the share of runs that two texts of a prompt share where their nonces are equal; None
             where these are the same text.
-        cost: seconds of a step over those without the marking.
+        cost: seconds that the marking adds to a step.
     """
 
     found: Share
@@ -112,7 +112,7 @@ class Result:
     Attributes:
         settings: what was asked.
         plain: the row of plain texts.
-        rows: those of the markings, the gentlest first.
+        rows: one for each marking, the gentlest first.
         recommendation: which of them to take.
     """
 

@@ -28,7 +28,7 @@ def choose(found: Sequence[float]) -> int:
     most = max(found)
     if not most:
         return len(found) - 1
-    return next(i for i, each in enumerate(found) if each >= ENOUGH * most - 1e-9)
+    return next(i for i, share in enumerate(found) if share >= ENOUGH * most - 1e-9)
 
 
 def agreement(found: NDArray[np.float64], picks: NDArray[np.int64]) -> float:

@@ -144,11 +144,11 @@ def needed(
 
 
 def shared_runs(own: Sequence[int], others: Sequence[Sequence[int]], n: int = 3) -> float:
-    """The share of a text's runs of ``n`` tokens that any of some other texts has, too; NaN where it has no run.
+    """The share of a text's runs of ``n`` tokens that other texts have, too; NaN where it has no run.
 
     Args:
         own: the text's tokens.
-        others: the tokens of the others.
+        others: the tokens of the other texts.
         n: tokens in a run.
     """
     runs, *seen = (

@@ -56,7 +56,7 @@ class Written:
 
     Attributes:
         texts: ``GROUP`` for each prompt.
-        cost: seconds of a step over those without the marking.
+        cost: seconds that the marking adds to a step.
     """
 
     texts: list[Text]
@@ -166,7 +166,7 @@ class Writer:
         recorder = Recorder(mark, options.decoding, encoder.model.device)
         batch = encoder.tokenize(prompts, options.max_new_tokens, chat=self._chat)
         began = time.perf_counter()
-        ids = encoder.run(batch, recorder.behind, options, progress, before=[recorder.before])
+        ids = encoder.run(batch, recorder.after, options, progress, before=[recorder.before])
         others = time.perf_counter() - began - recorder.marking - recorder.measuring
         measured = recorder.steps(ids[:, -1])
         texts = [

@@ -2,7 +2,7 @@
 
 The model writes in its own vocabulary, the reader reads in the proxy's. The candidates for the next token differ at
 *branches*: places in the reader's token sequence where some show one proxy token and some another (spec section 8.5).
-Most of the mass is at one branch, the place behind the text so far. A candidate that continues the last word differs
+Most of the mass is at one branch, the place after the text so far. A candidate that continues the last word differs
 before it.
 
 Where the proxy's tokenizer certainly cuts between the text and a candidate, the candidate has the same proxy tokens as
@@ -60,7 +60,7 @@ OPENINGS = len(Kind) + 2
 """Ways in which a candidate may begin: the kinds of characters, and the two of this module."""
 
 _NOWHERE: NDArray[np.int32] = np.full(OPENINGS, -1, dtype=np.int32)
-"""The place of each opening behind a tail that has none: every candidate may merge."""
+"""The place of each opening after a tail that has none: every candidate may merge."""
 
 
 class Bridge:
@@ -69,7 +69,7 @@ class Bridge:
     Attributes:
         proxy: the profile's proxy, whose profile and tokenizer alone are of use here; its proxy LM is not asked.
         vocabulary: bytes of each of the provider's tokens.
-        first: int32 (size,), the first proxy token of each token alone; 0 for those of which nothing is known.
+        first: int32 (size,), the first proxy token of each token alone; 0 where nothing is known of it.
         opening: uint8 (size,), the kind of each token's first character, or one of the two openings of this module.
         own: whether the provider's vocabulary is the proxy's own, but for a tenth of its tokens at most.
     """
@@ -125,7 +125,7 @@ class Bridge:
         """Forget all tails and steps. Texts that are being written go on from the tails that they have."""
         self._tails: dict[tuple[str, bytes, bool], Tail] = {}
         self._settled = Tail(begun=True)
-        """Behind a text all of which is settled."""
+        """After a text all of which is settled."""
         self._bytes = 0
 
     def _remember(self, size: int) -> None:
@@ -139,7 +139,7 @@ class Bridge:
         return Written(self.proxy.profile.prefix_length, self._same(Tail()))
 
     def step(self, tail: Tail, token: int) -> Step | None:
-        """The step that a token of the provider's model makes behind a tail; None where it becomes no text."""
+        """The step that a token of the provider's model makes after a tail; None where it becomes no text."""
         step = tail.steps.get(token)
         if step is None and self.writes(token):
             step = self._new_step(tail, token)
@@ -148,13 +148,13 @@ class Bridge:
         return step
 
     def _new_step(self, tail: Tail, token: int) -> Step:
-        behind = self.continuations(tail)
-        place = int(behind.place_of[self.opening[token]])
+        known = self.continuations(tail)
+        place = int(known.place_of[self.opening[token]])
         if place >= 0:
             # Cut off from the tail: the tail is settled, and the token reads as it does alone.
             alone = self.step(self._settled, token)
             assert alone is not None  # noqa: S101 - it writes
-            return Step.between(tail, behind.paths[place] + alone.settled, alone.tail)
+            return Step.between(tail, known.paths[place] + alone.settled, alone.tail)
         step = grow(tail, self.vocabulary[token] or b"", self.proxy.tokenizer, self._breaks)
         return step._replace(tail=self._same(step.tail))
 
@@ -167,13 +167,13 @@ class Bridge:
         return 0 <= token < len(self.vocabulary) and bool(self.vocabulary[token])
 
     def continuations(self, tail: Tail) -> Continuations:
-        """What is known of the candidates behind a tail."""
-        if tail.behind is None:
-            tail.behind = Continuations(tail.tokens, *self._follow(tail))
-        return tail.behind
+        """What is known of the candidates after a tail."""
+        if tail.continuations is None:
+            tail.continuations = Continuations(tail.tokens, *self._follow(tail))
+        return tail.continuations
 
     def join(self, tail: Tail, candidates: Iterable[int], most: int = JOINED_TEXT) -> int:
-        """Tokenize candidates together with a tail, those of which this is not known yet.
+        """Tokenize candidates together with a tail, where this was not done yet.
 
         Args:
             tail: the end of the text so far.
@@ -226,7 +226,7 @@ class Bridge:
         return found
 
     def _follow(self, tail: Tail) -> tuple[list[tuple[int, ...]], NDArray[np.int32]]:
-        """The paths behind which the candidates follow that are cut off from the tail, and the place of each opening.
+        """The paths after which the candidates follow that are cut off from the tail, and the place of each opening.
 
         Returns:
             The paths; int32 (OPENINGS,), an index of these for each opening, -1 where a candidate may merge.
@@ -236,7 +236,7 @@ class Bridge:
         before = kind(tail.text[-1])
         if before not in (Kind.SPACE, Kind.WHITE):
             return [tail.tokens], self._place_of[before]
-        # How white space is tokenized depends on the character behind it.
+        # How white space is tokenized depends on the character after it.
         probes = {_SPACED: " x"}
         if before is Kind.WHITE:
             probes |= {Kind.LETTER: "x", Kind.DIGIT: "1", Kind.MARK: "<", Kind.APOSTROPHE: "'"}
@@ -257,7 +257,7 @@ def _opening(text: str | None, table: NDArray[np.bool_]) -> int:
         return _NOTHING
     first = kind(text[0])
     if first is Kind.SPACE and len(text) > 1:
-        # A space belongs to the word behind it, else it begins a run of white space. It never belongs to a digit of its
+        # A space belongs to the word after it, else it begins a run of white space. It never belongs to a digit of its
         # own, as digits are where one is cut off from the next.
         second = kind(text[1])
         alone = second is Kind.DIGIT and bool(table[Kind.DIGIT, Kind.DIGIT])

@@ -1,4 +1,4 @@
-"""What candidates do behind a tail: which begin a token of their own, and which make the tail's last word go on.
+"""What candidates do after a tail: which begin a token of their own, and which make the tail's last word go on.
 
 It depends on the tail alone, so it is found once for all texts that come to the same tail.
 """
@@ -22,10 +22,10 @@ DEPTH = 4
 hand: the tokens of a model rarely have more."""
 
 MOST_JOINED = 512
-"""Candidates that are remembered behind one tail. Chosen by hand: it bounds the memory of a tail."""
+"""Candidates that are remembered after one tail. Chosen by hand: it bounds the memory of a tail."""
 
 MOST_FURTHER = 8
-"""Places inside of candidates that are marked behind one tail, those with most candidates. Chosen by hand: most tails
+"""Places inside of candidates that are marked after one tail, the ones with most candidates. Chosen by hand: most tails
 have none; it bounds the memory of a row on the device."""
 
 _ENTRY_BYTES, _PATH_BYTES, _TOKEN_BYTES = 150, 200, 32
@@ -37,10 +37,10 @@ NO_ENTRIES: NDArray[np.int32] = np.empty((0, 3), dtype=np.int32)
 
 
 class Continuations:
-    """The candidates behind one tail.
+    """The candidates after one tail.
 
     Attributes:
-        paths: the places; the first ``bases`` of them are those behind the tail.
+        paths: the places; the first ``bases`` of them stand right after the tail.
         bases: how many.
         place_of: int32 (openings,), by a candidate's opening the place at which it shows its first proxy token; -1
             where it may merge with the tail.
@@ -52,7 +52,7 @@ class Continuations:
     __slots__ = ("_further", "_shown", "_tokens", "bases", "entries", "joined", "paths", "place_of")
 
     def __init__(self, tokens: Path, paths: list[Path], place_of: NDArray[np.int32]) -> None:
-        """Begin with the places behind a tail of these tokens; :meth:`add` brings candidates that merge with it."""
+        """Begin with the places after a tail of these tokens; :meth:`add` brings candidates that merge with it."""
         self._tokens = tokens
         self.paths = paths
         self.bases = len(paths)
@@ -97,7 +97,7 @@ class Continuations:
 def follow(
     tail: str, apart: NDArray[np.bool_], probes: Mapping[int, str], tokenizer: ProxyTokenizer
 ) -> tuple[list[Path], NDArray[np.int32]]:
-    """Where candidates follow behind white space, whose tokens depend on what follows.
+    """Where candidates follow after white space, whose tokens depend on what follows.
 
     Args:
         tail: the text that may still be tokenized in another way.

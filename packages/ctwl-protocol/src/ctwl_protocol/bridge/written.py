@@ -1,6 +1,6 @@
 """The proxy's tokens of a text that is still being written, updated with each token of the provider's model.
 
-A text is cut where its proxy tokens can no longer change, whatever follows. Only the tail behind the cut, a word or
+A text is cut where its proxy tokens can no longer change, whatever follows. Only the tail after the cut, a word or
 two, is tokenized again when it grows. So a step costs the same in a long text as in a short one. The tokens are exact,
 except where a tail without such a place grew too long and was cut by force: there a reader may see others.
 """
@@ -29,7 +29,7 @@ _MAX_TAIL = 256
 value costs time in texts without spaces."""
 
 _TRIED = 8
-"""Tokens behind the middle of a tail at whose ends it may be cut by force. Chosen by hand: a character has four bytes
+"""Tokens after the middle of a tail at whose ends it may be cut by force. Chosen by hand: a character has four bytes
 at most, so a token near the middle begins one."""
 
 
@@ -79,7 +79,7 @@ _BREAKS[Kind.WHITE, [Kind.LETTER, Kind.DIGIT, Kind.MARK, Kind.APOSTROPHE]] = Tru
 
 
 def breaks(rule: SplittingRule) -> NDArray[np.bool_]:
-    """Where a splitting rule cuts for certain: bool (7, 7), by the kind before and the kind behind.
+    """Where a splitting rule cuts for certain: bool (7, 7), by the kind before and the kind after.
 
     The rules of spec section 5.2 match from left to right and look at most one character ahead, so where a match ends
     for certain, what lies before it is settled.
@@ -90,7 +90,7 @@ def breaks(rule: SplittingRule) -> NDArray[np.bool_]:
 
 
 class Tail:
-    """The end of a text, behind the tokens that are settled, and what is known of the texts that go on from it.
+    """The end of a text, after the tokens that are settled, and what is known of the texts that go on from it.
 
     Attributes:
         text: normalized.
@@ -98,10 +98,10 @@ class Tail:
         pending: bytes that are no whole character yet, or a carriage return that may belong to a line feed.
         begun: whether anything stands before it; the white space that begins a text is no part of it.
         steps: by the next token of the provider's model, the step that it makes; filled as texts take them.
-        behind: what candidates do behind it; None until it is asked for.
+        continuations: what candidates do after it; None until it is asked for.
     """
 
-    __slots__ = ("begun", "behind", "pending", "steps", "text", "tokens")
+    __slots__ = ("begun", "continuations", "pending", "steps", "text", "tokens")
 
     def __init__(self, text: str = "", tokens: Path = (), pending: bytes = b"", *, begun: bool = False) -> None:
         """Nothing is known of what follows yet."""
@@ -110,11 +110,11 @@ class Tail:
         self.pending = pending
         self.begun = begun
         self.steps: dict[int, Step] = {}
-        self.behind: Continuations | None = None
+        self.continuations: Continuations | None = None
 
 
 class Step(NamedTuple):
-    """What a token of the provider's model, or some bytes, do behind a tail.
+    """What a token of the provider's model, or some bytes, do after a tail.
 
     Attributes:
         tail: the tail after it.
@@ -146,7 +146,7 @@ class Written:
 
     Attributes:
         keep: settled tokens that are kept.
-        tail: the text behind the settled tokens.
+        tail: the text after the settled tokens.
         count: how many proxy tokens are settled: they stay whatever follows.
         recent: the last of them, at most ``keep``.
     """
@@ -173,7 +173,7 @@ class Written:
 
 
 def visible(data: bytes) -> tuple[str, bytes]:
-    """Bytes as text, and those at the end that may still become a character."""
+    """Bytes as text, and the bytes at the end that may still become a character."""
     if data.isascii() and b"\r" not in data:
         return data.decode("ascii"), b""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -220,12 +220,12 @@ def _last_cut(tail: str, table: NDArray[np.bool_]) -> int:
     """The last position in the tail that settles what lies before it; 0 for none."""
     if not tail:
         return 0
-    behind = kind(tail[-1])
+    after = kind(tail[-1])
     for position in range(len(tail) - 1, 0, -1):
         before = kind(tail[position - 1])
-        if table[before, behind]:
+        if table[before, after]:
             return position
-        behind = before
+        after = before
     return 0
 
 

@@ -89,37 +89,6 @@ def fmix32_scalar(x: Any) -> Any:
 
 
 @jit
-def _mass_below(weights: Any, observed: Any, seeds: Any, below: Any, start: int, stop: int) -> None:
-    vocabulary = weights.shape[1]
-    folded = np.empty(vocabulary, np.uint32)  # v * GOLDEN, folded, of the tokens with a weight above 0
-    weight = np.empty(vocabulary, np.uint32)
-    for i in range(start, stop):
-        count = 0
-        for v in range(vocabulary):
-            folded[count] = fold(np.uint32(np.uint32(v) * _GOLDEN))
-            weight[count] = weights[i, v]
-            count += 1 if weights[i, v] > 0 else 0
-        token = fold(np.uint32(np.uint32(observed[i]) * _GOLDEN))
-        for a in range(seeds.shape[1]):
-            seed = fold(seeds[i, a])
-            rank = mix(np.uint32(seed ^ token))
-            mass = np.uint32(0)
-            for j in range(count):
-                r = mix(np.uint32(seed ^ folded[j]))
-                mass = np.uint32(mass + (weight[j] if r < rank else np.uint32(0)))
-            below[i, a] = mass
-
-
-def mass_below(
-    weights: NDArray[np.uint32], observed: NDArray[np.int64], permutation_seeds: NDArray[np.uint32]
-) -> NDArray[np.uint32]:
-    """See :func:`ctwl_protocol.partition.reference.mass_below`."""
-    below = np.empty(permutation_seeds.shape, dtype=np.uint32)
-    in_chunks(lambda i, j: _mass_below(weights, observed, permutation_seeds, below, i, j), len(weights))
-    return below
-
-
-@jit
 def _pivot(mass: Any, ranks: Any, histogram: Any, half: Any) -> Any:
     """The token at which the running mass in rank order reaches ``half`` > 0, and the mass ranked before it."""
     for b in range(_BUCKETS):

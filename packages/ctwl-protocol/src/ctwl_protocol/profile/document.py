@@ -6,15 +6,14 @@ A profile's digest is the SHA-256 of its canonical MessagePack. A changed parame
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import re
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from ..errors import ProfileMalformed
-from ..schema import Bytes32, Document, Many, Part, as_tuple, describe_error
+from ..schema import Bytes32, Document, Many, Part, as_tuple, describe_error, read_json
 from ..text.splitting import SplittingRule
 
 FORMAT = "ctwl-profile/1"
@@ -258,9 +257,9 @@ class Profile(Document):
         if len(data) > cls.MAX_BYTES or data.lstrip()[:1] != b"{":
             return super().from_bytes(data)
         try:
-            json.loads(data, object_pairs_hook=_no_duplicates)
+            read_json(data)  # pydantic takes a key that stands twice
             return cls.model_validate_json(data)
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise cls.MALFORMED(f"not a valid profile: {describe_error(error)}") from error
 
     def vanilla(self) -> Profile:
@@ -272,11 +271,6 @@ class Profile(Document):
         proxy = UniformProxy(carrier=carrier, source=self.proxy.source)
         key = public_key(name) if self.is_public else self.key
         return self.model_copy(update={"name": name, "proxy": proxy, "key": key})
-
-
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> None:
-    if len({key for key, _ in pairs}) < len(pairs):
-        raise ValueError("a JSON object has a duplicate key")
 
 
 def public_key(name: str) -> bytes:

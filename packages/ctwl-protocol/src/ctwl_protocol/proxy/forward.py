@@ -22,7 +22,7 @@ Arithmetic: TypeAlias = Literal["float32", "bfloat16", "integer"]
 Floats = NDArray[np.float32]
 
 _BLOCK = 64
-"""Queries whose scores are in memory at once; no query in a block sees a key behind the block."""
+"""Queries whose scores are in memory at once; no query in a block sees a key after the block."""
 
 
 @dataclass(frozen=True)

@@ -107,6 +107,6 @@ class ProxyTokenizer:
 
 
 def _pairs(merges: bytes) -> list[tuple[str, str]]:
-    """The merges of a file, behind its header."""
+    """The merges of a file, after its header."""
     lines = merges.decode().split("\n")[1:]
     return [(left, right) for left, _, right in (line.partition(" ") for line in lines if line)]

@@ -21,9 +21,6 @@ MAX_CODES = NUMBERS.records.codes
 REGISTERED = range(NUMBERS.records.registered[0], NUMBERS.records.registered[1] + 1)
 """Numbers that the registry gives out. Those below are the specification's; 0 stands for slot 0 of every layout."""
 
-PRIVATE_USE = range(192, 256)
-"""Numbers that anyone may use, and that nobody owns."""
-
 
 def slots_of(codes: int) -> int:
     """The number of slots of a record with this number of codes (spec section 9.4)."""

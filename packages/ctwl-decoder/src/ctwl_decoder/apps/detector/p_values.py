@@ -46,7 +46,7 @@ def kgw(ids: Sequence[int], config: Any, size: int) -> float | None:
 def synthid(ids: Sequence[int], config: Any, size: int) -> float | None:
     """SynthID-Text by the weighted mean of the rounds' bits, weights from 10 down to 1 as in the paper, untrained.
 
-    Behind a random key all bits are fair and independent, so the null is a sum of binomials.
+    Under a random key all bits are fair and independent, so the null is a sum of binomials.
 
     Args:
         ids: see :func:`kgw`.

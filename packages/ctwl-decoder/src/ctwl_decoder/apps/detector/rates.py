@@ -9,7 +9,7 @@ from collections.abc import Callable
 from ...errors import RateExceeded
 
 _MOST = 10_000
-"""Askers that are remembered; where there are more, those are forgotten who asked longest ago."""
+"""Askers that are remembered; where there are more, the half that asked longest ago is forgotten."""
 
 
 class Rates:

@@ -1,4 +1,4 @@
-"""The files of a corpus: which there are, on this machine or behind a URL, and their bytes, unpacked within bounds."""
+"""The files of a corpus: which there are, on this machine or at a URL, and their bytes, unpacked within bounds."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def list_corpus(places: Iterable[Path | str], without: Collection[Path] = ()) ->
     skipped: list[str] = []
     for place in places:
         files = []
-        for file in _behind(str(place)) if is_url(place) else _below(Path(place), apart):
+        for file in _at(str(place)) if is_url(place) else _below(Path(place), apart):
             if isinstance(file, CorpusFile) and file.kind:
                 files.append(file)
             else:
@@ -140,8 +140,8 @@ def _below(path: Path, apart: set[Path]) -> Iterator[CorpusFile | Path]:
             yield _look_at(each) or each
 
 
-def _behind(url: str) -> Iterator[CorpusFile]:
-    """The files behind a URL, in sorted order.
+def _at(url: str) -> Iterator[CorpusFile]:
+    """The files at a URL, in sorted order.
 
     Raises:
         InputUnreadable: it cannot be listed.
@@ -179,7 +179,7 @@ def _look_at(path: Path) -> CorpusFile | None:
 
 
 def _seen(url: str, info: Mapping[str, Any]) -> CorpusFile:
-    """A file behind a URL, as its store describes it."""
+    """A file at a URL, as its store describes it."""
     size, stamps = info.get("size"), (str(info[key]) for key in _STAMPS if info.get(key))
     return CorpusFile(url, -1 if size is None else int(size), next(stamps, ""))
 

@@ -60,28 +60,14 @@ def ranks_of(seed: torch.Tensor, token: torch.Tensor) -> torch.Tensor:
     return fmix32(((token * GOLDEN) & WORD) ^ (seed & WORD))
 
 
-def merging(likely: torch.Tensor, tables: Tables, step: DeviceStep) -> torch.Tensor:
-    """The candidates that may merge with the tail and are likely enough to be tokenized with it.
+def entries_of(likely: torch.Tensor, tables: Tables, step: DeviceStep) -> Entries:
+    """The candidates at the places of a step.
 
     Args:
         likely: float32 (n, size), the probabilities of the step's rows.
         tables: the bridge's.
         step: the places.
-
-    Returns:
-        int32 (n, most), the candidates of each row in any order; -1 after the last.
     """
-    row, candidate = torch.nonzero(likely >= tables.floor, as_tuple=True)
-    found = step.place_of[row, tables.opening[candidate]] == -1
-    row, candidate = row[found], candidate[found]
-    reported = torch.full((len(step.rows), tables.most), -1, dtype=torch.int32, device=likely.device)
-    before = torch.searchsorted(row, torch.arange(len(step.rows), device=row.device))
-    reported[row, torch.arange(len(row), device=row.device) - before[row]] = candidate.int()
-    return reported
-
-
-def entries_of(likely: torch.Tensor, tables: Tables, step: DeviceStep) -> Entries:
-    """The candidates at the places of a step; the arguments are those of :func:`merging`."""
     row, candidate = torch.nonzero(likely > NEGLIGIBLE, as_tuple=True)
     place = step.place_of[row, tables.opening[candidate]].long()
     own = (place >= 0).nonzero(as_tuple=True)[0]

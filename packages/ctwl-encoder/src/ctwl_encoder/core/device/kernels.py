@@ -1,8 +1,8 @@
 """What the Triton kernels share: how they visit the candidates of a step, and how they change logits.
 
-A kernel visits the candidates that begin a token of their own, block by block of each row, and those that merge with a
-tail, from the step's list. Sums are of integers, so the order of atomic additions changes nothing. No kernel waits for
-the host.
+A kernel visits the candidates that begin a token of their own, block by block of each row, and the candidates that
+merge with a tail, from the step's list. Sums are of integers, so the order of atomic additions changes nothing. No
+kernel waits for the host.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _factor(
     place, token, live, seeds, seen, at, value, below,
     PROXY: tl.constexpr, SEEN: tl.constexpr, BY_RANK: tl.constexpr,
 ):  # fmt: skip
-    """The logarithm of the factor of candidates at their places, 0 for those that keep their probability."""
+    """The logarithm of the factor of candidates at their places, 0 where they keep their probability."""
     live = _unseen(seen, place, token, live, PROXY, SEEN)
     border = tl.load(at + place, mask=live, other=0)
     share = tl.load(value + place, mask=live, other=1.0)
@@ -143,22 +143,6 @@ def keep(
     tl.store(target, tl.load(target, mask=live, other=0.0) + total, mask=live)
 
 
-@triton.jit(do_not_specialize_on_alignment=UNALIGNED)
-def _report(
-    likely, place_of, opening, counts, reported, size, floor,
-    OPENINGS: tl.constexpr, MOST: tl.constexpr, BLOCK: tl.constexpr,
-):  # fmt: skip
-    """List the likely candidates that may merge with the tail of their row."""
-    row = tl.program_id(0)
-    candidate = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
-    live = candidate < size
-    live = live & (tl.load(likely + row.to(tl.int64) * size + candidate, mask=live, other=0.0) >= floor)
-    begins = tl.load(opening + candidate, mask=live, other=0)
-    live = live & (tl.load(place_of + row * OPENINGS + begins, mask=live, other=-2) == -1)
-    number = tl.atomic_add(counts + row + tl.zeros((BLOCK,), tl.int32), 1, mask=live, sem="relaxed")
-    tl.store(reported + row * MOST + number, candidate, mask=live & (number < MOST))
-
-
 class Visit:
     """The candidates of a step, as kernels visit them.
 
@@ -179,7 +163,7 @@ class Visit:
             self._seen.index_put_((step.seen[:, 0], step.seen[:, 1]), one)
 
     def each(self, kernel: Any, *arguments: Any, **constants: Any) -> None:
-        """Run a kernel over all candidates, with arguments of its own after those of :func:`candidates`."""
+        """Run a kernel over all candidates, with arguments of its own after the arguments of :func:`candidates`."""
         likely, tables, step = self._likely, self.tables, self.step
         size, count = likely.shape[1], len(step.joined)
         grids = [(len(step.rows), triton.cdiv(size, BLOCK)), *([(triton.cdiv(count, BLOCK),)] if count else [])]
@@ -201,15 +185,3 @@ class Visit:
             by_rank: whether a candidate's key is its token's rank.
         """
         self.each(keep, self._logits, self.step.rows, self._logits.stride(0), at, value, below, BY_RANK=by_rank)
-
-
-def merging(likely: torch.Tensor, tables: Tables, step: DeviceStep) -> torch.Tensor:
-    """See :func:`ctwl_encoder.core.device.candidates.merging`."""
-    rows, size = likely.shape
-    reported = torch.full((rows, tables.most), -1, dtype=torch.int32, device=likely.device)
-    counts = torch.zeros(rows, dtype=torch.int32, device=likely.device)
-    _report[(rows, triton.cdiv(size, BLOCK))](
-        likely, step.place_of, tables.opening, counts, reported, size, tables.floor,
-        OPENINGS=step.place_of.shape[1], MOST=tables.most, BLOCK=BLOCK,
-    )  # fmt: skip
-    return reported

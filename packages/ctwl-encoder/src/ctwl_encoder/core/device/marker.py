@@ -4,30 +4,24 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from functools import cache
 
 import torch
 
 from ctwl_protocol.bridge import Bridge
-from ctwl_protocol.bridge.bridge import JOINED_TEXT
-from ctwl_protocol.bridge.continuations import Continuations
 
 from ..marker import Marker
 from ..places import Places, PlacesOfRow
 from ..strategies import Strategy
-from ..strategies.delta.plain import DeviceDelta, Marked
 from ..text_state import TextState
-from .forms import candidates_on, form_of
-from .step import DeviceOffers, DeviceStep, Later, Reported, Tables
+from .forms import form_of
+from .merging import Merging
+from .step import DeviceOffers, DeviceStep, Later, Marked, Tables
 
 MOST_PLACES = 4096
 """Places of a step that are marked, an equal share for each row; beyond it a row's places inside of candidates are left
 alone. Chosen by hand: rows of words have one place or two, and each place may take 8 bytes times the proxy's vocabulary
 on the device."""
-
-STEP_TEXT = 1 << 15
-"""Characters that are tokenized for all rows of a step, the shortest tails first: some 10 or 20 milliseconds, however
-many texts have tails without an end. Chosen by hand: 256 rows of words take two milliseconds
-(evaluation/speed/serving.py)."""
 
 
 class DeviceMarker(Marker):
@@ -50,8 +44,8 @@ class DeviceMarker(Marker):
         self._steps: deque[list[TextState]] = deque()
         """The texts of the last calls, which keep what the device knows of their next tokens."""
         self._tables: dict[tuple[torch.device, int], Tables] = {}
-        self._reported: Reported | None = None
-        self._delta = DeviceDelta(bridge.proxy)
+        self._merging = Merging(bridge)
+        self._form_on = cache(lambda device: form_of(strategy, device, bridge.proxy))  # asked at each step
 
     def warm_up(self, size: int, device: torch.device) -> None:
         """Compile what marks under a strategy that keeps the distribution, so that no text waits for it.
@@ -63,10 +57,9 @@ class DeviceMarker(Marker):
         self._seeds.of_all([])
         logits = torch.zeros((1, size), device=device)
         likely, tables = torch.softmax(logits, dim=-1), self._tables_for(logits)
-        candidates, form = candidates_on(device), form_of(self.strategy, device)
         for step in DeviceStep.of_every_kind(device):
-            candidates.merging(likely, tables, step)
-            form(logits, likely, tables, step)
+            self._merging.report(likely, tables, step)
+            self._form_on(device)(logits, likely, tables, step)
         self._tables.clear()  # an engine that loads its model may take back what was made at the same time
 
     def look_up(self, texts: Sequence[TextState], tokens: Sequence[int]) -> None:
@@ -105,63 +98,55 @@ class DeviceMarker(Marker):
         paths = known.paths
         found = [self.to_mark(text, path) if n < most else (None, ()) for n, path in enumerate(paths)]
         left = {n: seen for n, (place, seen) in enumerate(found) if seen and place is not None}
-        places = [place for place, _ in found]
-        return PlacesOfRow(row, text.payload, text.written.count, known, paths, places, left, text.fresh)
+        return PlacesOfRow(row, text, known, paths, [place for place, _ in found], left)
 
-    def mark(
-        self, texts: Sequence[TextState], logits: torch.Tensor, places: Places | None = None, *, wait: bool = True
-    ) -> None:
+    def mark(self, texts: Sequence[TextState], logits: torch.Tensor, *, wait: bool = True) -> None:
         """See :meth:`ctwl_encoder.core.marker.Marker.mark`. Under ``delta`` the host waits for the device.
 
         Args:
             texts: one for each row.
             logits: float (rows, size), contiguous.
-            places: of :meth:`places`, where they are known already.
             wait: whether candidates that merge with the tail are tokenized before the row is marked, which waits for
-                the device. Otherwise those that are not known yet keep their probability, and are known to the next
-                text that comes to this tail.
+                the device. Otherwise a candidate that is not known yet keeps its probability, and is known to the
+                next text that comes to this tail.
 
         Raises:
             CTWLError: ``delta``, see :meth:`load`.
         """
-        self._learn()
+        self._merging.learn()
         self._release()
-        places = self.places(texts) if places is None else places
+        places = self.places(texts)
         if not len(places.rows):
             return
         step, tables = DeviceStep.of(places, logits.device), self._tables_for(logits)
         every = len(places.rows) == len(logits)
         likely = torch.softmax(logits if every else logits[step.rows.long()], dim=-1, dtype=torch.float32)
         if tables.most:
-            found = candidates_on(logits.device).merging(likely, tables, step)
-            self._reported = Reported(found, [texts[row] for row in places.rows.tolist()])
-            if wait and (news := self._learn()):
+            self._merging.report(likely, tables, step)
+            if wait and (news := self._merging.learn()):
                 most = _share(texts)
                 by_row = [
-                    self._places_of_row(old.row, texts[old.row], most) if old.continuations in news else old
+                    self._places_of_row(old.row, old.text, most) if old.continuations in news else old
                     for old in places.by_row
                 ]
-                places = Places.of(by_row, self._seeds)
-                step = DeviceStep.of(places, logits.device)
+                step = DeviceStep.of(Places.of(by_row, self._seeds), logits.device)
         marked = None
-        if not self.strategy.keeps_distribution:
-            marked = self._delta.mark(texts, logits, likely, tables, places, step)
-        elif len(places):
-            form_of(self.strategy, logits.device)(logits, likely, tables, step)
-        self._note(texts, places, Later(likely), marked)
+        if len(step.places) or not self.strategy.keeps_distribution:
+            marked = self._form_on(logits.device)(logits, likely, tables, step)
+        self._note(step.places, Later(likely), marked)
 
     def _release(self) -> None:
-        """Forget the oldest step: its matrices on the device are as large as those of the next one."""
+        """Forget the oldest step: its matrices on the device are as large as the next one's."""
         while len(self._steps) >= self._kept:
             for text in self._steps.popleft():
                 text.offers = None
 
-    def _note(self, texts: Sequence[TextState], places: Places, likely: Later, marked: Marked | None) -> None:
-        """Note in the texts what was offered to each: all places of a step, or those that ``delta`` marked."""
-        self._steps.append(list(texts))
-        for n, own in enumerate(places.by_row):  # rows with the same tokens share their text
+    def _note(self, places: Places, likely: Later, marked: Marked | None) -> None:
+        """Note in the texts what was offered to each: all places of a step, or the marked ones."""
+        self._steps.append([row.text for row in places.by_row])
+        for n, row in enumerate(places.by_row):  # rows with the same tokens share their text
             halves = () if marked is None else (marked.inside, marked.halves.get(n, {}))
-            texts[own.row].offers = DeviceOffers(own, likely, n, *halves)
+            row.text.offers = DeviceOffers(row, likely, n, *halves)
 
     def _tables_for(self, logits: torch.Tensor) -> Tables:
         """The bridge's tables on the device of the logits."""
@@ -169,18 +154,6 @@ class DeviceMarker(Marker):
         if key not in self._tables:
             self._tables[key] = Tables.of(self.bridge, logits.shape[1], logits.device)
         return self._tables[key]
-
-    def _learn(self) -> set[Continuations]:
-        """Tokenize the candidates that the device reported with their tails; the tails where some were not known."""
-        reported, self._reported = self._reported, None
-        tails = [] if reported is None else [(text.written.tail, found) for text, found in reported.candidates()]
-        learnt, left = set(), STEP_TEXT
-        for tail, found in sorted(tails, key=lambda each: len(each[0].text)):
-            used = self.bridge.join(tail, found, min(JOINED_TEXT, left))
-            left -= used
-            if used:
-                learnt.add(self.bridge.continuations(tail))
-        return learnt
 
 
 def _share(texts: Sequence[TextState]) -> int:

@@ -16,7 +16,6 @@ from ctwl_protocol.bridge.bridge import OPENINGS
 
 from ..expected_evidence import HIT_RATE, WrittenPosition
 from ..places import Places, PlacesOfRow
-from ..text_state import TextState
 
 
 class Tables(NamedTuple):
@@ -52,8 +51,9 @@ class Tables(NamedTuple):
 
 
 class DeviceStep(NamedTuple):
-    """The arrays of :class:`ctwl_encoder.core.places.Places` on a device, all int32."""
+    """The places of a step: on the host, and the arrays of :class:`ctwl_encoder.core.places.Places` on a device."""
 
+    places: Places
     rows: torch.Tensor
     place_of: torch.Tensor
     seeds: torch.Tensor
@@ -64,48 +64,19 @@ class DeviceStep(NamedTuple):
 
     @classmethod
     def of(cls, places: Places, device: torch.device) -> DeviceStep:
-        """Copy the places of a step."""
-        lots = places.own, places.limits
-        return cls._copied([places.rows, places.place_of, places.seeds, *lots, places.joined, places.seen], device)
+        """Copy the arrays, all int32, in one piece."""
+        parts = [getattr(places, name) for name in cls._fields[1:]]
+        packed = to_device(torch.from_numpy(np.concatenate([part.reshape(-1) for part in parts])), device)
+        pieces = torch.split(packed, [part.size for part in parts])
+        return cls(places, *(piece.view(part.shape) for piece, part in zip(pieces, parts, strict=True)))
 
     @classmethod
     def of_every_kind(cls, device: torch.device) -> Iterator[DeviceStep]:
         """Steps of one row at one place: all for which a device may compile code of its own."""
         for own, joined, seen in product((0, 1), repeat=3):
-            shapes = ((1,), (1, OPENINGS), (1,), (own,), (own,), (joined, 4), (seen, 2))
-            yield cls._copied([np.zeros(shape, dtype=np.int32) for shape in shapes], device)
-
-    @classmethod
-    def _copied(cls, parts: Sequence[NDArray[np.int32]], device: torch.device) -> DeviceStep:
-        """Copy the arrays in one piece."""
-        packed = to_device(torch.from_numpy(np.concatenate([part.reshape(-1) for part in parts])), device)
-        pieces = torch.split(packed, [part.size for part in parts])
-        return cls(*(piece.view(part.shape) for piece, part in zip(pieces, parts, strict=True)))
-
-
-class Reported:
-    """Candidates that may merge with the tails of some texts, on their way from the device to the host."""
-
-    def __init__(self, candidates: torch.Tensor, texts: Sequence[TextState]) -> None:
-        """Begin to copy candidates, int32 (n, most), of n texts; nobody waits for it yet."""
-        self._texts = texts
-        self._copy, self._done = candidates, None
-        if candidates.is_cuda:
-            self._copy = torch.empty(candidates.shape, dtype=candidates.dtype, pin_memory=True)
-            self._copy.copy_(candidates, non_blocking=True)
-            self._done = torch.cuda.Event()  # type: ignore[no-untyped-call]
-            self._done.record()
-
-    def candidates(self) -> Iterator[tuple[TextState, list[int]]]:
-        """Wait for the copy; each text that has any with its candidates, ascending."""
-        if self._done is not None:
-            self._done.synchronize()
-        copied = to_host(self._copy)
-        there = copied >= 0
-        found, ends = copied[there].tolist(), np.cumsum(there.sum(axis=1)).tolist()
-        for text, start, end in zip(self._texts, [0, *ends], ends, strict=False):
-            if end > start:
-                yield text, sorted(found[start:end])
+            shapes = (1, (1, OPENINGS), 1, own, own, (joined, 4), (seen, 2))
+            rows, place_of, seeds, lots, limits, merging, left = (np.zeros(shape, dtype=np.int32) for shape in shapes)
+            yield cls.of(Places(rows, place_of, seeds, lots, limits, merging, left, [], []), device)
 
 
 def to_device(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
@@ -140,9 +111,21 @@ class Later:
         return self._known[row, column]
 
 
+class Marked(NamedTuple):
+    """What was marked in a step, where that is not each place.
+
+    Attributes:
+        inside: membership in the halves; None where nothing was marked.
+        halves: by row of the step, the paths of the places that were marked; for each the row of ``inside``.
+    """
+
+    inside: Later | None
+    halves: Mapping[int, Mapping[Path, int]]
+
+
 @dataclass(slots=True)  # frozen, it takes twice as long to make: each row of a step has one
 class DeviceOffers:
-    """See :class:`ctwl_encoder.core.text_state.Offers`: those of a row whose candidates stay on the device.
+    """See :class:`ctwl_encoder.core.text_state.Offers`: the offers of a row whose candidates stay on the device.
 
     Attributes:
         row: the row's places.

@@ -2,6 +2,10 @@
 
 A strategy is a name here and a folder with its row of traits; in it ``reference`` is in NumPy, ``plain`` in torch, and
 ``kernel``, where there is one, in Triton for GPUs. Tests hold the three equal. The decoder is the same for all.
+
+Where a strategy keeps the distribution, its traits have the factors of NumPy, and ``plain`` and ``kernel`` a function
+``mark``. Where it adds to logits, ``reference`` and ``plain`` have a class ``Mark`` instead, made once for each marker:
+it asks the proxy LM, and remembers what it said.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ class Strategy(StrEnum):
 
     @property
     def traits(self) -> Traits:
-        """What tells it from the others."""
+        """What tells it from other strategies."""
         return _TRAITS[self]
 
     @property
@@ -35,7 +39,7 @@ class Strategy(StrEnum):
         return self.traits.factors is not None
 
 
-_TRAITS: dict[Strategy, Traits] = {each: import_module(f".{each}", __package__).TRAITS for each in Strategy}
+_TRAITS: dict[Strategy, Traits] = {strategy: import_module(f".{strategy}", __package__).TRAITS for strategy in Strategy}
 
 
 class Decoding(StrEnum):

@@ -1,10 +1,10 @@
-"""What tells a strategy from the others, and the lots by which strategies draw."""
+"""What tells one strategy from another, and the lots by which strategies draw."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,21 +38,24 @@ class Lots(NamedTuple):
         """The lots of proxy tokens, int64 (n,): float64 (n,), between 0 and 1."""
         lots: NDArray[np.float64] = (ranks_of(np.uint32(self.seed), tokens).astype(np.float64) + 0.5) / RANKS
         if limit := own_limit(self.fresh):
-            own = ranks_of(np.uint32(self.own), tokens)  # those below the limit are uniform up to it
+            own = ranks_of(np.uint32(self.own), tokens)  # below the limit they are uniform up to it
             lots = np.where(own < limit, (own.astype(np.float64) + 0.5) / limit, lots)
         return lots
 
 
+Factors: TypeAlias = Callable[[Branch, Lots], NDArray[np.float64]]
+"""Gives the factors, float64 (n,), of the probabilities of a branch's candidates under some lots."""
+
+
 @dataclass(frozen=True)
 class Traits:
-    """What tells a strategy from the others.
+    """What tells one strategy from another.
 
     Attributes:
         summary: what it does, for help pages.
-        factors: the factors, float64 (n,), of the probabilities of a branch's candidates under some lots; on average
-            over permutations the distribution stays the same. Such a strategy needs sampling, acts after temperature,
-            top-p and the like, and asks no proxy. None for a strategy that adds to the logits of the members of ``V``:
-            it works with any way of decoding, and asks the proxy for ``V``.
+        factors: of a strategy that, on average over permutations, keeps the distribution. Such a strategy needs
+            sampling, acts after temperature, top-p and the like, and asks no proxy. None for a strategy that adds to
+            the logits of the members of ``V``: it works with any way of decoding, and asks the proxy for ``V``.
         bits_per_token: evidence to count on for a token of news-like text at temperature 1, before the correction for
             the code space. From 0.4 follow 94 tokens for one code, enough for nine texts in ten by ``unbiased``
             (evaluation/reading/recovery.py has 100 tokens).
@@ -62,7 +65,7 @@ class Traits:
     """
 
     summary: str
-    factors: Callable[[Branch, Lots], NDArray[np.float64]] | None = None
+    factors: Factors | None = None
     bits_per_token: float = 0.4
     ranks: bool = False
     draws: bool = False

@@ -25,10 +25,10 @@ _PROVIDERS, _VERSIONS = (range(1 << BEACON_FIELDS[name]) for name in ("provider"
 
 
 def suited(provider: int, version: int | None = None) -> dict[int, Sequence[str]]:
-    """The kinds of text that suit a provider's model versions, or one of them: by version, without those of no kind."""
+    """The kinds of text that suit a provider's model versions, or one of them: by version, where there is any."""
     versions = _VERSIONS if version is None else [version]
-    found = {each: _table().get(f"{provider}:{each}", ()) for each in versions}
-    return {each: kinds for each, kinds in found.items() if kinds}
+    found = {number: _table().get(f"{provider}:{number}", ()) for number in versions}
+    return {number: kinds for number, kinds in found.items() if kinds}
 
 
 def warning(registry: Registry, provider: int, version: int | None = None) -> str | None:
@@ -46,18 +46,18 @@ def warning(registry: Registry, provider: int, version: int | None = None) -> st
     if not found:
         return None
     if version is None:
-        free = [each for each in _PROVIDERS if registry.provider(each) is None and not suited(each)]
+        free = [number for number in _PROVIDERS if registry.provider(number) is None and not suited(number)]
         advice = f"{_take('number', provider, free)}, or leave out version {', '.join(map(str, found))}"
     else:
-        free = [each for each in _VERSIONS if registry.model(provider, each) is None and not suited(provider, each)]
+        free = [other for other in _VERSIONS if registry.model(provider, other) is None and not suited(provider, other)]
         advice = _take("version", version, free)
-    told = "; ".join(f"{provider}:{each} suits {', '.join(kinds)}" for each, kinds in found.items())
+    told = "; ".join(f"{provider}:{number} suits {', '.join(kinds)}" for number, kinds in found.items())
     return f"{CODE}: {told}. Such texts may seem to carry the code although nobody marked them; {advice}"
 
 
 def _take(what: str, given: int, free: Sequence[int]) -> str:
     """Advice to take the next free one, or the first of all; without a number where none is free."""
-    other = [each for each in free if each > given] or free
+    other = [number for number in free if number > given] or free
     return f"take another {what}" + (f", such as {other[0]}" if other else "")
 
 

@@ -24,8 +24,8 @@ _MOST = 500.0
 class LowerBound:
     """A lower bound on each token's probability under ``delta`` that does not depend on the proxy.
 
-    A token's probability is least where it is the first token outside ``V``: all tokens that rank before it gain, those
-    after it do not. The bounds of all tokens are a part of the marked distribution that is known without the proxy.
+    A token's probability is least where it is the first token outside ``V``: all tokens that rank before it gain, and
+    none after it. The bounds of all tokens are a part of the marked distribution that is known without the proxy.
     To draw from the marked distribution, draw from this part with probability ``mass``, and otherwise from the rest of
     the marked distribution (a maximal coupling over all weights that the proxy may give).
 
@@ -65,9 +65,9 @@ class LowerBound:
             elsewhere[at] = False
             high, low = raised[at], raised[at] * np.exp(-self._delta)
             widths = np.diff(np.append(first, len(at)))
-            before, beside, behind = _sum_before(high)[first], _sum_before(low), _sum_before(low[::-1])[::-1]
-            # Not as a difference of large sums: beside one large token the others would be lost in rounding.
-            others = raised[elsewhere].sum() + np.repeat(before - beside[first], widths) + beside + behind
+            before, beside, after = _sum_before(high)[first], _sum_before(low), _sum_before(low[::-1])[::-1]
+            # Not as a difference of large sums: beside one large token the other tokens would be lost in rounding.
+            others = raised[elsewhere].sum() + np.repeat(before - beside[first], widths) + beside + after
             here = left[at]
             factors[at[here]] = 1 / (self._likely[at] + others)[here]
             left[at] = False

@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from ctwl_protocol.bridge import Path
 from ctwl_protocol.proxy import Proxy
 
 from ...device.candidates import Entries, entries_of, masses, members
-from ...device.step import DeviceStep, Later, Tables, to_device, to_host
-from ...places import Places
-from ...text_state import TextState
-from .halves import HalfKey, Lately, load, prefixes_and_seeds
+from ...device.step import DeviceStep, Later, Marked, Tables, to_device, to_host
+from ...halves import HalfKey, Halves
 
 
-class Marked(NamedTuple):
-    """What was marked in a step.
-
-    Attributes:
-        inside: membership in the halves; None where nothing was marked.
-        halves: by row of the step, the paths of the places that were marked; for each the row of its half in the
-            former.
-    """
-
-    inside: Later | None
-    halves: Mapping[int, Mapping[Path, int]]
-
-
-class DeviceDelta:
-    """Marks by ``delta`` where the logits are, and remembers what the proxy said of the places of the last steps."""
+class Mark:
+    """Marks rows where the logits are, and remembers what the proxy LM said of the places of the last steps."""
 
     def __init__(self, proxy: Proxy) -> None:
         """Remember nothing yet.
@@ -41,71 +26,52 @@ class DeviceDelta:
             proxy: of the profile that reads the texts.
         """
         self._proxy = proxy
-        self._lately = Lately()
-        self._members: dict[HalfKey, torch.Tensor] = {}
+        self._device = torch.device("cpu")
+        self._halves = Halves(proxy, self._asked)
         """Membership, bool (|V|,), on the device."""
 
-    def mark(
-        self,
-        texts: Sequence[TextState],
-        logits: torch.Tensor,
-        likely: torch.Tensor,
-        tables: Tables,
-        places: Places,
-        step: DeviceStep,
-    ) -> Marked:
-        """Mark rows of logits in place; the host waits for the masses of the places, which say where to ask the proxy.
+    def __call__(self, logits: torch.Tensor, likely: torch.Tensor, tables: Tables, step: DeviceStep) -> Marked:
+        """Mark rows of logits in place; see :data:`ctwl_encoder.core.device.forms.Form`.
 
-        Args:
-            texts: one for each row of the logits.
-            logits: float (rows, size), contiguous.
-            likely: float32 (n, size), the softmax of the step's rows.
-            tables: the bridge's.
-            places: the places of the step.
-            step: the same on the device.
+        The host waits for the masses of the places, which say where to ask the proxy.
         """
+        places, length, self._device = step.places, self._proxy.profile.prefix_length, logits.device
+        texts = [row.text for row in places.by_row]
         entries = entries_of(likely, tables, step)
         mass = to_host(masses(entries, len(places))).tolist()
-        rows, length = places.rows.tolist(), self._proxy.profile.prefix_length
         keys: list[HalfKey] = [
-            (seed, texts[rows[row]].written.before(path, length))
+            (seed, texts[row].written.before(path, length))
             for seed, (row, path, _) in zip(places.seeds.view(np.uint32).tolist(), places.places, strict=True)
         ]
-        own: list[list[int]] = [[] for _ in rows]
+        own: list[list[int]] = [[] for _ in texts]
         for number, (row, _, _) in enumerate(places.places):
             if mass[number] > 0:
                 own[row].append(number)
-        chosen = self._lately.choose([[(mass[i], keys[i]) for i in numbers] for numbers in own])
+        chosen = self._halves.choose([[(mass[i], keys[i]) for i in numbers] for numbers in own])
         marked = [numbers[k] for numbers, indexes in zip(own, chosen, strict=True) for k in indexes]
         halves = {key: half for half, key in enumerate(dict.fromkeys(keys[i] for i in marked))}
         found: Later | None = None
         if halves:
-            inside = self._members_of(list(halves), logits.device)
+            inside = torch.stack(self._halves.of(halves))
             half_of = torch.full((len(places),), -1)
             half_of[marked] = torch.tensor([halves[keys[i]] for i in marked])
-            delta = torch.tensor([texts[row].delta for row in rows])
+            delta = torch.tensor([text.delta for text in texts])
             _add(logits, entries, step, inside, *(to_device(each, logits.device) for each in (half_of, delta)))
             found = Later(inside)
-        self._members = self._lately.kept(self._members, len(rows))
+        self._halves.forget(len(texts))
         of_rows: dict[int, dict[Path, int]] = {}
         for i in marked:
             row, path, _ = places.places[i]
             of_rows.setdefault(row, {})[path] = halves[keys[i]]
         return Marked(found, of_rows)
 
-    def _members_of(self, keys: Sequence[HalfKey], device: torch.device) -> torch.Tensor:
-        """Membership in some halves, at least one: bool (halves, |V|). The proxy is asked where it is not known yet."""
-        new = [key for key in keys if key not in self._members]
-        if new:
-            proxy, (prefixes, seeds) = self._proxy, prefixes_and_seeds(new)
-            load(proxy)
-            for start in range(0, len(new), proxy.batch_size):
-                part = slice(start, start + proxy.batch_size)
-                weights = proxy.weights_on_device(prefixes[part])
-                seed = torch.from_numpy(seeds[part].astype(np.int64)).to(weights.device)
-                inside = members(weights, seed, proxy.profile.sigma).to(device)
-                self._members.update(zip(new[part], inside, strict=True))
-        return torch.stack([self._members[key] for key in keys])
+    def _asked(self, prefixes: NDArray[np.int64], seeds: NDArray[np.uint32]) -> Iterator[torch.Tensor]:
+        """What the proxy says of places."""
+        for start in range(0, len(seeds), self._proxy.batch_size):
+            part = slice(start, start + self._proxy.batch_size)
+            weights = self._proxy.weights_on_device(prefixes[part])
+            seed = torch.from_numpy(seeds[part].astype(np.int64)).to(weights.device)
+            yield from members(weights, seed, self._proxy.profile.sigma).to(self._device)
 
 
 def _add(

@@ -7,7 +7,7 @@ logits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,9 @@ from ctwl_protocol.bridge import Branch
 from ctwl_protocol.partition import kernel
 from ctwl_protocol.proxy import Proxy
 
+from ...halves import Half, Halves
 from ...offers import MarkedRow
 from .. import Decoding
-from .halves import Half, HalfKey, Lately, load, prefixes_and_seeds
 from .lower_bound import LowerBound, argmax_is_certain
 
 
@@ -34,8 +34,8 @@ def add_delta(logits: NDArray[np.float32], branch: Branch, inside: NDArray[np.bo
     logits[branch.candidates[inside[branch.tokens]]] += np.float32(delta)
 
 
-class HostDelta:
-    """Marks by ``delta`` on the host, and remembers what the proxy said of the places of the last steps."""
+class Mark:
+    """Marks rows on the host, and remembers what the proxy LM said of the places of the last steps."""
 
     def __init__(self, proxy: Proxy, decoding: Decoding, uniform: Callable[[], float]) -> None:
         """Remember nothing yet.
@@ -46,12 +46,11 @@ class HostDelta:
             uniform: random numbers from 0 to 1, where tokens are sampled.
         """
         self._proxy, self._decoding, self._uniform = proxy, decoding, uniform
-        self._lately = Lately()
-        self._halves: dict[HalfKey, Half] = {}
+        self._halves = Halves(proxy, self._asked)
 
-    def mark(self, rows: Sequence[MarkedRow]) -> None:
+    def __call__(self, rows: Sequence[MarkedRow]) -> None:
         """Mark the logits of rows in place; their offers are then the places that are marked, with their halves."""
-        chosen = self._lately.choose([[(offer.mass, offer.half_key) for offer in row.offers] for row in rows])
+        chosen = self._halves.choose([[(offer.mass, offer.half_key) for offer in row.offers] for row in rows])
         for row, indexes in zip(rows, chosen, strict=True):
             row.offers = [row.offers[i] for i in indexes]
         undecided = list[tuple[MarkedRow, LowerBound | None]]()
@@ -59,10 +58,10 @@ class HostDelta:
             decided, bound = self._without_proxy(row)
             if not decided:
                 undecided.append((row, bound))
-        self._ask(offer.half_key for row, _ in undecided for offer in row.offers)
+        self._halves.of(offer.half_key for row, _ in undecided for offer in row.offers)
         for row, bound in undecided:
             self._with_proxy(row, bound)
-        self._halves = self._lately.kept(self._halves, len(rows))
+        self._halves.forget(len(rows))
 
     def _without_proxy(self, row: MarkedRow) -> tuple[bool, LowerBound | None]:
         """Decide a row without the proxy LM where its next token cannot depend on it; whether that was possible.
@@ -70,7 +69,7 @@ class HostDelta:
         A greedy row is then left as it is, because its most likely token stays the same. A sampled row comes with what
         is known of it in any case.
         """
-        if self._decoding is Decoding.ANY or all(offer.half_key in self._halves for offer in row.offers):
+        if self._decoding is Decoding.ANY or self._halves.know(offer.half_key for offer in row.offers):
             return False, None
         branches = [(offer.branch, offer.seed) for offer in row.offers]
         if self._decoding is Decoding.GREEDY:
@@ -83,7 +82,7 @@ class HostDelta:
 
     def _with_proxy(self, row: MarkedRow, bound: LowerBound | None) -> None:
         """Mark a row whose halves are known."""
-        halves = [self._halves[offer.half_key] for offer in row.offers]
+        halves = self._halves.of(offer.half_key for offer in row.offers)
         row.offers = [offer._replace(half=half) for offer, half in zip(row.offers, halves, strict=True)]
         if bound is not None:
             row.logits[:] = bound.beyond(row.logits, [half.inside for half in halves])
@@ -91,14 +90,8 @@ class HostDelta:
         for offer, half in zip(row.offers, halves, strict=True):
             add_delta(row.logits, offer.branch, half.inside, row.text.delta)
 
-    def _ask(self, keys: Iterable[HalfKey]) -> None:
-        """Ask the proxy for the halves that are not known yet."""
-        new = [key for key in dict.fromkeys(keys) if key not in self._halves]
-        if not new:
-            return
-        load(self._proxy)
-        prefixes, seeds = prefixes_and_seeds(new)
+    def _asked(self, prefixes: NDArray[np.int64], seeds: NDArray[np.uint32]) -> Iterator[Half]:
+        """What the proxy says of places."""
         for rows, weights in self._proxy.batches(prefixes):
             insides = kernel.members(weights, seeds[rows], self._proxy.profile.sigma)
-            for key, inside, row in zip(new[rows], insides, weights, strict=True):
-                self._halves[key] = Half(inside, row.copy())
+            yield from (Half(inside, row.copy()) for inside, row in zip(insides, weights, strict=True))

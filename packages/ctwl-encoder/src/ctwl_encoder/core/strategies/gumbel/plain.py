@@ -28,7 +28,7 @@ def factors(entries: Entries, step: DeviceStep, proxy_size: int) -> torch.Tensor
     """The factor of each entry's probability: float64 (n,).
 
     Args:
-        entries: the candidates; those of one proxy token at a place share a lot.
+        entries: the candidates; all candidates of one proxy token at a place share a lot.
         step: the places.
         proxy_size: number of the proxy's tokens.
     """

@@ -21,7 +21,7 @@ def exponential_minimum(branch: Branch, lots: Lots) -> NDArray[np.float64]:
 
     Args:
         branch: the branch.
-        lots: those of the branch.
+        lots: the lots of its tokens.
     """
     tokens, shown = np.unique(branch.tokens, return_inverse=True)
     mass = np.bincount(shown, weights=branch.mass)

@@ -17,7 +17,7 @@ def _digits(
     PROXY: tl.constexpr, OPENINGS: tl.constexpr, SEEN: tl.constexpr, JOINED: tl.constexpr, BLOCK: tl.constexpr,
     BITS: tl.constexpr,
 ):  # fmt: skip
-    """The mass at each digit of the ranks, of the ranks whose leading digits are those found so far."""
+    """The mass at each digit of the ranks, of the ranks that begin with the digits found so far."""
     live, _, _, place, token, chance = candidates(
         likely, place_of, opening, first, joined, seen, size, count, floor, PROXY, OPENINGS, SEEN, JOINED, BLOCK
     )

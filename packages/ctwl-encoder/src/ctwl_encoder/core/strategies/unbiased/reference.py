@@ -19,7 +19,7 @@ def keep_first_half(branch: Branch, lots: Lots) -> NDArray[np.float64]:
 
     Args:
         branch: the branch.
-        lots: those of the branch; their seed alone is used.
+        lots: the lots of its tokens; their seed alone is used.
     """
     order, first = branch.by_rank(lots.seed)
     running = np.cumsum(branch.mass[order])

@@ -1,0 +1,93 @@
+"""Candidates that may merge with the tails of texts: found on the device, tokenized on the host (spec section 8.5)."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from ctwl_protocol.bridge import Bridge
+from ctwl_protocol.bridge.bridge import JOINED_TEXT
+from ctwl_protocol.bridge.continuations import Continuations
+
+from ..text_state import TextState
+from .forms import has_kernels
+from .step import DeviceStep, Tables, to_host
+
+STEP_TEXT = 1 << 15
+"""Characters that are tokenized for all rows of a step, the shortest tails first: some 10 or 20 milliseconds, however
+many texts have tails without an end. Chosen by hand: 256 rows of words take two milliseconds
+(evaluation/speed/serving.py)."""
+
+
+def merging(likely: torch.Tensor, tables: Tables, step: DeviceStep) -> torch.Tensor:
+    """The candidates that may merge with the tail and are likely enough to be tokenized with it.
+
+    Args:
+        likely: float32 (n, size), the probabilities of the step's rows.
+        tables: the bridge's.
+        step: the places.
+
+    Returns:
+        int32 (n, most), the candidates of each row in any order; -1 after the last.
+    """
+    row, candidate = torch.nonzero(likely >= tables.floor, as_tuple=True)
+    found = step.place_of[row, tables.opening[candidate]] == -1
+    row, candidate = row[found], candidate[found]
+    reported = torch.full((len(step.rows), tables.most), -1, dtype=torch.int32, device=likely.device)
+    before = torch.searchsorted(row, torch.arange(len(step.rows), device=row.device))
+    reported[row, torch.arange(len(row), device=row.device) - before[row]] = candidate.int()
+    return reported
+
+
+class Merging:
+    """Makes candidates that merge with a tail known to the bridge, once they are likely."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        """Nothing is reported yet."""
+        self._bridge = bridge
+        self._reported: tuple[torch.Tensor, torch.cuda.Event | None] | None = None
+        """The candidates of a step, and what says that they were copied to the host."""
+        self._texts: list[TextState] = []
+        """The texts of their rows."""
+
+    def report(self, likely: torch.Tensor, tables: Tables, step: DeviceStep) -> None:
+        """Find the candidates of a step, and begin to copy them to the host; nobody waits for it yet.
+
+        Args:
+            likely: float32 (n, size), the probabilities of the step's rows.
+            tables: the bridge's.
+            step: the places.
+        """
+        find = merging
+        if has_kernels(likely.device):
+            from .merging_kernel import merging as find
+        found, copied = find(likely, tables, step), None
+        if found.is_cuda:
+            on_device, found = found, torch.empty(found.shape, dtype=found.dtype, pin_memory=True)
+            found.copy_(on_device, non_blocking=True)
+            copied = torch.cuda.Event()  # type: ignore[no-untyped-call]
+            copied.record()
+        self._reported, self._texts = (found, copied), [row.text for row in step.places.by_row]
+
+    def learn(self) -> set[Continuations]:
+        """Wait for what was reported, and tokenize it with its tails; the tails where some of it was not known."""
+        if self._reported is None:
+            return set()
+        (reported, copied), self._reported = self._reported, None
+        if copied is not None:
+            copied.synchronize()
+        candidates = to_host(reported)
+        there = candidates >= 0
+        found, ends = candidates[there].tolist(), np.cumsum(there.sum(axis=1)).tolist()
+        tails = [
+            (text.written.tail, sorted(found[start:end]))
+            for text, start, end in zip(self._texts, [0, *ends], ends, strict=False)
+            if end > start
+        ]
+        learnt, left = set(), STEP_TEXT
+        for tail, some in sorted(tails, key=lambda each: len(each[0].text)):
+            used = self._bridge.join(tail, some, min(JOINED_TEXT, left))
+            left -= used
+            if used:
+                learnt.add(self._bridge.continuations(tail))
+        return learnt
