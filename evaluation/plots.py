@@ -82,9 +82,8 @@ def entropy(found: Result) -> Figure:
     figure, panels = plt.subplots(1, 2, figsize=(11, 4.5), sharey=True)
     for panel, unbiased in zip(panels, (True, False), strict=True):
         rows = [row for row in found["rows"] if ("unbiased" in row["sampling"]) is unbiased]
-        plot_growth(
-            panel, {f"{row['sampling'].replace('`', '')} ({row['entropy of the choice']:.1f} nats)": row["p <= 1e-4"] for row in rows}
-        )
+        named = [f"{row['sampling']} ({row['entropy of the choice']:.1f} nats)".replace("`", "") for row in rows]
+        plot_growth(panel, dict(zip(named, (row["p <= 1e-4"] for row in rows), strict=True)))
         panel.set(title="found at p <= 1e-4, by the choice's entropy a token", ylabel="codes found, %")
     return figure
 

@@ -108,8 +108,8 @@ class Candidate:
         The p-value says how rarely another code fits this text as well. That is not enough, as a code may fit all texts
         of a kind whose pairs recur. The likelihood ratio itself, an e-value, says how rarely a text that the language
         model expects fits this code: at most ``exp(-score)``. Both must be at most the level. Light scores expect no
-        texts. Where the window may be of a narrow kind, their p-value must be at most the level's square over all codes:
-        then it does not matter which code was asked for, and some code fits each narrow kind.
+        texts. Some code fits each narrow kind, so where the window may be of one, their p-value must be at most the
+        level's square, and over all codes: then it does not matter which code was asked for.
 
         Args:
             alpha: the level.
