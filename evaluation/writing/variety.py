@@ -133,7 +133,7 @@ class Answers:
             mark = CTWLLogitsProcessor(encoder.bridge, [Payload((code,)) for code in codes], **options.marking)
         recorder = Recorder(mark, Decoding.SAMPLED, encoder.model.device)
         batch = encoder.tokenize(prompts, self.tokens)
-        rows = encoder.run(batch, recorder.behind, options, lambda _: None, before=[recorder.before])
+        rows = encoder.run(batch, recorder.after, options, lambda _: None, before=[recorder.before])
         steps = recorder.steps(rows[:, -1])
         return [_written(encoder, *each, steps[:, :, i]) for i, each in enumerate(zip(rows, codes, strict=True))]
 
