@@ -47,7 +47,7 @@ READER = (
 )  # fmt: skip
 """What a p-value depends on."""
 
-MOST_COMPARED = 210
+MOST_COMPARED = 40
 """Reading by the paper's windows takes ten times as long, so only so many passages are read in this way."""
 
 

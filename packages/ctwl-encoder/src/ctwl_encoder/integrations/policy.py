@@ -22,9 +22,6 @@ from .request import PREFIX, Request, own_options
 OFF = "off"
 """The strategy by which a request asks for no mark."""
 
-_ENDS = {"least"}, {"most"}, {"least", "most"}
-"""The keys of a range."""
-
 _NOT_OF_TEXTS = {"clients", "log", "proxy_path", "device"}
 """Fields that decide nothing of a text."""
 
