@@ -247,24 +247,24 @@ def test_places_are_counted_in_characters_however_deep_the_words_are(
 
 @IN_CHROMIUM
 @pytest.mark.slow
-def test_whom_to_ask_is_told_as_on_the_page_and_nothing_is_sent(site: str, tmp_path: Path) -> None:
+def test_whom_to_ask_is_told_as_on_the_page_and_nothing_is_sent(
+    browser: Browser, opened: Any, site: str, tmp_path: Path
+) -> None:
     for name, data in extension.files(registry=TRUSTED).items():
         (tmp_path / name).write_bytes(data)
-    with chromium_with(tmp_path) as browser:
-        asked: list[str] = []
-        browser.context.on("request", lambda request: asked.append(request.url))
-        page = browser.context.new_page()
-        page.goto(f"{site}/signpost.html")
-        popup = browser.press(page)
-        popup.wait()
-        assert "Ask the detector of Seven Hundred about passage 1" in popup.text("asks")
-        popup.evaluate("document.querySelector('#asks summary').click()")
-        assert "nothing was sent there" in popup.text("asks") and "Open https" not in popup.text("asks")
-        popup.evaluate("document.querySelector('#asks button').click()")
-        popup.wait_until("!document.querySelector('#asks a').hidden")
-        assert popup.evaluate("document.querySelector('#asks a').href") == URL
-        assert popup.complaints() == []
-        assert all(address.startswith(site) for address in asked), asked
+    asked: list[str] = []
+    browser.context.on("request", lambda request: asked.append(request.url))
+    popup = Browser(browser.context, tmp_path).press(opened("signpost"))
+    popup.wait()
+    assert "Ask the detector of Seven Hundred about passage 1" in popup.text("asks")
+    popup.evaluate("document.querySelector('#asks summary').click()")
+    assert "nothing was sent there" in popup.text("asks") and "Open https" not in popup.text("asks")
+    popup.evaluate("document.querySelector('#asks button').click()")
+    popup.wait_until("!document.querySelector('#asks a').hidden")
+    assert popup.evaluate("document.querySelector('#asks a').href") == URL
+    assert popup.complaints() == []
+    popup.close()
+    assert all(address.startswith(site) for address in asked), asked
 
 
 @pytest.mark.skipif(FIREFOX is None, reason="no Firefox on this machine")

@@ -283,6 +283,7 @@ BROKEN = {
         b"text/html", b"text/html\r\nX: " + b"a" * (1 << 22)
     ),
     "no bytes": WET + b"\0" * 1000,
+    "no address": PAGE.replace(b"WARC-Target-URI: http://a.example/\r\n", b""),
 }
 
 
@@ -294,6 +295,7 @@ def test_a_broken_archive_keeps_what_came_before_and_says_that_it_ended(
     first, *_, last = read(tmp_path)
     assert first["text"] == "café"
     assert (last["error"], last["row"]) == ("input-unreadable", None) and "\n" not in last["message"]
+    assert "object" not in last["message"]  # what Python says
     assert capsys.readouterr() == ("", "")  # the library warns on stderr
 
 

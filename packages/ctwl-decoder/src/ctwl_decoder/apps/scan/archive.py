@@ -34,6 +34,7 @@ def archived(stream: IO[bytes], name: str) -> Iterator[tuple[int, Callable[[], d
     with needing("scan", "an archive of the web"):
         from warcio.archiveiterator import WARCIterator
         from warcio.bufferedreaders import BufferedReader
+        from warcio.exceptions import ArchiveLoadFailed
 
     class Bounded(BufferedReader):  # type: ignore[misc]
         """Refuses headers without end. Only headers are read by lines."""
@@ -61,8 +62,10 @@ def archived(stream: IO[bytes], name: str) -> Iterator[tuple[int, Callable[[], d
         _check(archive, record is not None and record.raw_stream.limit > 0, name)
     except (DecoderError, OSError, EOFError):
         raise
-    except Exception as error:  # whatever warcio says of hostile bytes
-        raise InputUnreadable(f"cannot read {name} as WARC: {' '.join(str(error).split())[:400]}") from error
+    except Exception as error:  # whatever warcio does with hostile bytes
+        known = isinstance(error, ArchiveLoadFailed)
+        why = " ".join(str(error).split())[:400] if known else "a record lacks a header, or has a wrong one"
+        raise InputUnreadable(f"cannot read {name} as WARC: {why}") from error
 
 
 def _check(archive: Any, wrong: bool, name: str) -> None:
