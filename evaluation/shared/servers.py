@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import tempfile
@@ -92,7 +93,8 @@ class Server:
 
     @contextmanager
     def _running(self, model: str, log: Path) -> Iterator[httpx.Client]:
-        """A client of the server, which runs meanwhile."""
+        """A client of the server, which runs meanwhile, and no longer, also where this process is told to stop."""
+        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
@@ -113,6 +115,7 @@ class Server:
             finally:
                 server.terminate()
                 server.wait()
+                signal.signal(signal.SIGTERM, before)
 
 
 def ask(client: httpx.Client, question: str, settings: dict[str, Any]) -> tuple[str, str]:

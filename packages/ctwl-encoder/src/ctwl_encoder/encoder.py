@@ -67,7 +67,7 @@ class Generation:
 
     @property
     def chance_found(self) -> float:
-        """How likely a reader finds the code at the decoder's default level, from 0 to 1."""
+        """How likely a reader finds the record, all of its codes, at the decoder's default level, from 0 to 1."""
         return chance_found(self.expected_log2_p)
 
     @property
