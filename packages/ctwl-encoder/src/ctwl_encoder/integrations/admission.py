@@ -183,8 +183,8 @@ def _object(body: bytes) -> dict[str, Any]:
     """The JSON object of a body; empty where it is none, which the server says itself.
 
     Raises:
-        OptionOutOfRange: a number is too long, a name stands twice in an object, or lists or objects stand too deep in one
-            another.
+        OptionOutOfRange: a number is too long, a name stands twice in an object, or lists or objects stand too deep in
+            one another.
     """
     try:
         found = json.loads(body, parse_int=_integer, object_pairs_hook=_named)
