@@ -57,6 +57,11 @@ def within_16_bits(form: str, text: str) -> str:
     return re.sub("[\0-\uffff]+", lambda run: unicodedata.normalize(form, run[0]), text)
 
 
+def before_normalization(pattern: str, put: str) -> Mapping[str, Change]:
+    """Something is taken out of a text, or put into it, first."""
+    return {"p.text.normalization:normalize": lambda f: lambda text: f(re.sub(pattern, put, text))}
+
+
 def split_by(*changes: tuple[str, str]) -> Mapping[str, Change]:
     """Other patterns of the splitting rules: what stands in them, and what stands there instead."""
 
@@ -106,7 +111,15 @@ TEXTS = (
     Fault("isolates-stay", "normalization/each-character-that-is-deleted*",
           {"p.text.normalization:_TABLE": lambda table: {c: table[c] for c in table if not 0x2066 <= c <= 0x2069}}),
     Fault("line-ends-before-the-table", "normalization/cr-a* normalization/cr-before*",
-          {"p.text.normalization:normalize": lambda f: lambda text: f(re.sub("\r\n?", "\n", text))}),
+          before_normalization("\r\n?", "\n")),
+    Fault("one-line-end-of-cr-cr-lf", "normalization/cr-cr-lf", before_normalization("\r+\n?", "\n")),
+    Fault("deletes-controls", "normalization/controls-from*", before_normalization("[\x80-\x84\x86-\x9f]", "")),
+    Fault("deletes-format-characters", "normalization/format-characters*",
+          before_normalization("[\u0600-\u0605\u06dd\u070f\u08e2\ufff9-\ufffb\U000110bd\U0001d173-\U0001d17a]", "")),
+    Fault("replaces-noncharacters", "normalization/noncharacters*",
+          before_normalization("[\ufdd0-\ufdef\ufffe\uffff\U0001fffe\U0010ffff]", "\ufffd")),
+    Fault("underscores-for-letters", "tokenizer/an-underscore*", split_by((r"\p{L}", r"[\p{L}_]"))),
+    Fault("any-white-space-before-words", "tokenizer/white-space-other*", split_by((r" ?\p{L}", r"\s?\p{L}"))),
     Fault("alphabetic-for-letters", "tokenizer/alphabetic-but*", split_by((r"\p{L}", r"\p{Alphabetic}"))),
     Fault("letters-of-16-bits", "tokenizer/letters-of-every-kind*",
           split_by((r"\p{L}", r"[\p{L}&&[\x{0}-\x{ffff}]]"))),

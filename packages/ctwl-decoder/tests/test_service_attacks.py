@@ -65,6 +65,9 @@ ATTACKS: dict[str, Callable[[], Iterable[bytes]]] = {
         [POST % (b"/v1/decode", JSON) + b"content-length: 1000000000000\r\n\r\n"], itertools.repeat(b" " * 0x8000, 4000)
     ),
     "a head of many fields, all at once": lambda: [b"GET / HTTP/1.1\r\nhost: x\r\n" + b"a:\r\n" * 60_000 + b"\r\n"],
+    "heads of as many fields as one may have": lambda: (
+        [b"GET /healthz HTTP/1.1\r\nhost: x\r\n" + b"a:\r\n" * 3900 + b"\r\n"] * 300
+    ),
     "a head of one field": lambda: [b"GET / HTTP/1.1\r\nhost: x\r\na: " + b"a" * 5_000_000 + b"\r\n\r\n"],
     "requests that do not wait for answers": lambda: [b"GET /v1/profile HTTP/1.1\r\nhost: x\r\n\r\n" * 20_000],
     "JSON of many lists": lambda: itertools.chain.from_iterable(
