@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 
 import jsonschema
 import pytest
+from pydantic import TypeAdapter
 
 from ctwl_conformance.command import main
 from ctwl_conformance.run import results
@@ -154,7 +155,7 @@ def test_a_proxy_runtime_is_measured(sound: tuple[int, Report, Path]) -> None:
 
 def test_the_report_has_the_published_shape(sound: tuple[int, Report, Path], odd: tuple[int, Report, Path]) -> None:
     for folder in (sound[2], odd[2]):
-        jsonschema.validate(json.loads((folder / "report.json").read_text()), results.schema())
+        jsonschema.validate(json.loads((folder / "report.json").read_text()), TypeAdapter(Report).json_schema())
 
 
 def test_junit_counts_as_the_report_does(sound: tuple[int, Report, Path], odd: tuple[int, Report, Path]) -> None:

@@ -257,7 +257,6 @@ def test_a_code_is_found_if_texts_rarely_fit_it_too(by: Score) -> None:
 def test_in_a_text_of_few_contexts_a_light_score_pays_for_all_codes_whoever_is_asked_about(by: Score) -> None:
     assert candidate(by, 1e-4, 0).passes(1e-4, 1 << 20)
     few = MANY_CONTEXTS - 1
-    assert not candidate(by, 1e-8, 900, few).passes(
-        1e-4, 1 << 20
-    )  # of 64 codes searched: 1e-8 * 2^14 is above the level
-    assert candidate(by, 6e-9, 0, few).passes(1e-4, 1 << 20)
+    asked = candidate(by, 1e-12, 900, few)
+    assert not asked.passes(1e-4, 1 << 20)  # of 64 codes searched: 1e-12 * 2^14 is above the level's square
+    assert candidate(by, 6e-13, 0, few).passes(1e-4, 1 << 20)

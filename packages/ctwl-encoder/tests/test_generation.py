@@ -401,9 +401,8 @@ def test_another_models_tokenizer_is_refused_before_it_writes(toy: Encoder) -> N
             small.generate(torch.tensor([[1, 2]]), watermarking_config=given, do_sample=True, max_new_tokens=2)
     with pytest.raises(TokenizerUnsupported, match="another model's"):
         plain = processor(toy, 1)
-        small.generate(
-            torch.tensor([[1, 2]]), logits_processor=LogitsProcessorList([plain]), do_sample=True, max_new_tokens=2
-        )
+        given = {"logits_processor": LogitsProcessorList([plain]), "do_sample": True, "top_k": 0}
+        small.generate(torch.tensor([[1, 2]]), **given, max_new_tokens=2)
     Encoder(LlamaForCausalLM(LlamaConfig(vocab_size=320, **shape)), toy.tokenizer, toy.proxy)
 
 

@@ -21,7 +21,7 @@ from ctwl_protocol.errors import FileUnwritable, ProfileUnknown
         (ProfileUnknown("no such profile"), FAILED, "prog: profile-unknown: no such profile\n"),
         (OSError("disk full"), FAILED, "prog: disk full; try again\n"),
         (FileUnwritable("disk full"), FAILED, "prog: file-unwritable: disk full; try again\n"),
-        (ProfileUnknown("no \x1b[2J\nprog: \u202e"), FAILED, "prog: profile-unknown: no \\x1b[2J\\nprog: \\u202e\n"),
+        (ProfileUnknown("no \x1b[2J\nprog: \u202e"), FAILED, "prog: profile-unknown: no \\x1b[2J\nprog: \\u202e\n"),
         (KeyboardInterrupt(), 130, "prog: interrupted; try again\n"),
     ],
 )

@@ -78,7 +78,7 @@ def run_command(
         code = f"{error.code}: " if isinstance(error, CTWLError) else ""
         system = isinstance(error, (FileUnwritable, OSError))  # a full disk, a cache that cannot be written
         said = advice() if system else ""
-        told = harmless(f"{code}{error}{what_helps(error) if isinstance(error, OSError) else ''}")
+        told = f"{code}{error}{what_helps(error) if isinstance(error, OSError) else ''}"
         note(f"{prog}: {told}; {said}" if said else f"{prog}: {told}")
         return FAILED
     except KeyboardInterrupt:
