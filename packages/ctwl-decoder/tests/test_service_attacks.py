@@ -74,6 +74,9 @@ ATTACKS: dict[str, Callable[[], Iterable[bytes]]] = {
         whole(b"/v1/decode", JSON, b'{"text":"a","beacons":[' + b",".join([b"[1,1]"] * (BODY // 6)) + b"]}")
         for _ in range(8)
     ),
+    "JSON of many names": lambda: (
+        [*whole(b"/v1/decode", JSON, b"{" + b",".join(b'"%d":1' % i for i in range(BODY // 10)) + b"}")] * 10
+    ),
     "a form of many fields": lambda: itertools.chain.from_iterable(
         whole(b"/report", FORM, b"&" * BODY) for _ in range(8)
     ),
