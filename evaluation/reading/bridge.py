@@ -28,7 +28,6 @@ from ..shared.measures import mean, rate
 from ..shared.outcomes import own_score
 from ..shared.readers import reader, scored_positions
 
-VOCABULARIES = (OWN, "gpt2", "mistral", "tekken", "qwen")
 SETTINGS = ((0.7, 0.95), (1.0, 1.0))
 """Temperature and top-p."""
 
@@ -56,11 +55,14 @@ def measured(decoder: Decoder, written: Sequence[Answer]) -> dict[str, Any]:
     }
 
 
-@experiment(quick={"texts": 2, "tokens": 60}, texts=40, tokens=200, seed=1, batch=40)
+@experiment(
+    quick={"texts": 2, "tokens": 60, "vocabularies": "smollm2 gpt2"},
+    vocabularies="smollm2 gpt2 mistral tekken qwen", texts=40, tokens=200, seed=1, batch=40,
+)  # fmt: skip
 def main(options: Options) -> Result:
-    """Run the experiment."""
+    """Run the experiment; the first vocabulary is the proxy's own."""
     decoder, rows = reader(open_proxy(OFFLINE)), list[dict[str, Any]]()
-    for vocabulary in tracked(VOCABULARIES, "vocabularies"):
+    for vocabulary in tracked(options.vocabularies.split(), "vocabularies"):
         for temperature, top_p in SETTINGS:
             writing = Writing(vocabulary, temperature, top_p, options.tokens, seed=options.seed, batch=options.batch)
             written = [each for each in writing.answers(prompts_of(OWN, "prose", options.texts)) if sum(each.choice)]
