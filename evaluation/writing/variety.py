@@ -29,12 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_decoder import Decoder
-from ctwl_encoder import CTWLLogitsProcessor, Encoder
-from ctwl_encoder.core.payload import Payload
-from ctwl_encoder.core.strategies import Decoding
+from ctwl_encoder import Encoder
 from ctwl_encoder.options import GenerationOptions, strategy_for
-from ctwl_encoder.plan.recorder import Recorder
 from ctwl_encoder.plan.statistics import shared_runs
+from ctwl_encoder.plan.writing import Text, write_batch
 from ctwl_protocol import Beacon, Profile
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.text.positions import positions
@@ -61,25 +59,6 @@ HELPS: tuple[dict[str, Any], ...] = (
     {"context": 4, "alone": True},
 )  # fmt: skip
 """What may make answers with one code vary more, see :class:`Answers`."""
-
-
-@dataclass(frozen=True)
-class Written:
-    """An answer.
-
-    Attributes:
-        text: what was written.
-        code: what it carries, if it is marked.
-        nll: nats a token, under the model.
-        change: what the mark changed in the NLL that was expected, nats a token.
-        choice: nats a token, the entropy of what the tokens were drawn from, but for the mark.
-    """
-
-    text: str
-    code: int
-    nll: float
-    change: float
-    choice: float
 
 
 @dataclass(frozen=True)
@@ -115,35 +94,22 @@ class Answers:
         """The offline profile with contexts of this length."""
         return _proxy().profile.model_copy(update={"context_length": self.context})
 
-    def of(self, prompts: Sequence[str]) -> list[Written]:
+    def of(self, prompts: Sequence[str]) -> list[Text]:
         """An answer to each prompt, found written or written now."""
         return recalled(partial(self._written, prompts), "variety", sources(__file__), self, tuple(prompts))
 
-    def _written(self, prompts: Sequence[str]) -> list[Written]:
+    def _written(self, prompts: Sequence[str]) -> list[Text]:
         encoder = Encoder(*_model(self.model), _proxy().shared_with(self.profile))
-        nonces = np.random.default_rng(self.seed).integers(64, size=len(prompts)).tolist()
-        codes = [Beacon(PROVIDER, VERSION, NONCE if self.one_code else nonce).code for nonce in nonces]
-        marking: dict[str, Any] = {} if self.strategy == "plain" else {"strategy": self.strategy, "fresh": self.fresh}
+        marks = self.strategy != "plain"
+        marking: dict[str, Any] = {"strategy": self.strategy, "fresh": self.fresh} if marks else {}
         options = GenerationOptions(
             temperature=self.temperature, top_p=self.top_p, seed=self.seed, max_new_tokens=self.tokens,
             skip_repeats=self.alone, **marking,
         )  # fmt: skip
-        mark = None
-        if marking:
-            mark = CTWLLogitsProcessor(encoder.bridge, [Payload((code,)) for code in codes], **options.marking)
-        recorder = Recorder(mark, Decoding.SAMPLED, encoder.model.device)
-        batch = encoder.tokenize(prompts, self.tokens)
-        rows = encoder.run(batch, recorder.after, options, lambda _: None, before=[recorder.before])
-        steps = recorder.steps(rows[:, -1])
-        return [_written(encoder, *each, steps[:, :, i]) for i, each in enumerate(zip(rows, codes, strict=True))]
-
-
-def _written(encoder: Encoder, row: NDArray[np.int64], code: int, steps: NDArray[np.float64]) -> Written:
-    """An answer of its tokens, int64 (steps,), and what was measured of them, float64 (3, steps)."""
-    ends = np.flatnonzero(np.isin(row, encoder.stop_ids()))
-    length = int(ends[0]) if len(ends) else len(row)
-    text = encoder.tokenizer.decode(row[:length], skip_special_tokens=True, clean_up_tokenization_spaces=False)
-    return Written(text, code, *steps[:, : max(length, 1)].mean(axis=1).round(4).tolist())
+        nonces = np.random.default_rng(self.seed).integers(64, size=len(prompts)).tolist()
+        codes = [Beacon(PROVIDER, VERSION, NONCE if self.one_code else nonce).code for nonce in nonces]
+        texts, _ = write_batch(encoder, prompts, codes if marks else None, options)
+        return texts
 
 
 @lru_cache(maxsize=1)
@@ -167,7 +133,7 @@ def ways(model: str, *, helps: bool) -> Iterator[Answers]:
             yield from (asked("gumbel", one_code=True, **each) for each in HELPS)
 
 
-def measured(asked: Answers, prompts: Sequence[str], plain: Sequence[Written]) -> dict[str, Any]:
+def measured(asked: Answers, prompts: Sequence[str], plain: Sequence[Text]) -> dict[str, Any]:
     """One row of the table.
 
     Args:
@@ -187,7 +153,7 @@ def measured(asked: Answers, prompts: Sequence[str], plain: Sequence[Written]) -
         "repeats": "left alone" if asked.alone else "marked",
         "fresh": asked.fresh,
         "proxy tokens": round(float(np.mean([len(row) for row in ids])), 1),
-        "entropy of the choice": round(float(np.mean([answer.choice for answer in answers])), 3),
+        "entropy of the choice": round(float(np.mean([answer.entropy for answer in answers])), 3),
         "repeated": round(float(np.mean(repeated)), 3),
         "shared runs": mean(_shared(ids)),
     }
@@ -209,13 +175,13 @@ def _shared(ids: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
     return found
 
 
-def _by_question(answers: Sequence[Written]) -> NDArray[np.float64]:
+def _by_question(answers: Sequence[Text]) -> NDArray[np.float64]:
     """The mean NLL of both answers to each question: float64 (questions,)."""
     found: NDArray[np.float64] = np.array([answer.nll for answer in answers]).reshape(2, -1).mean(axis=0)
     return found
 
 
-def _found(decoder: Decoder, answers: Sequence[Written]) -> dict[str, Any]:
+def _found(decoder: Decoder, answers: Sequence[Text]) -> dict[str, Any]:
     """How many answers are found with their code, as they are and after words were replaced."""
     edited = [reworded(SHARE, answer.text, np.random.default_rng(i)) for i, answer in enumerate(answers)]
     rows = {"found": [answer.text for answer in answers], "found reworded": edited}
@@ -238,7 +204,7 @@ def main(options: Options) -> Result:
     models = options.models.split()
     for model in models:
         prompts = prompts_of(model, options.kind, options.questions) * 2
-        plain: list[Written] = []
+        plain: list[Text] = []
         for asked in tracked(list(ways(model, helps=model == models[0])), model):
             if asked.strategy == "plain":
                 plain = asked.of(prompts)

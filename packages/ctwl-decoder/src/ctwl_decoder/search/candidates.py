@@ -19,6 +19,21 @@ MANY_CONTEXTS = NUMBERS.search.many_contexts
 """From so many distinct contexts on a window is of no narrow kind."""
 
 
+def light_passes(p_value: float, contexts: int, factor: float, alpha: float) -> bool:
+    """Whether a p-value by light scores is enough (spec section 10, step 8).
+
+    Some code fits each narrow kind of text. So where the text may be of one, the p-value must be at most the level's
+    square, and over all codes: then it does not matter which code was asked for.
+
+    Args:
+        p_value: corrected for all that was searched.
+        contexts: the distinct contexts that it stands on.
+        factor: all codes of the profile, over the searched ones.
+        alpha: the level.
+    """
+    return p_value <= alpha if contexts >= MANY_CONTEXTS else p_value * factor <= alpha**2
+
+
 @dataclass(frozen=True)
 class ScoredText:
     """A text's positions by one score.
@@ -108,8 +123,7 @@ class Candidate:
         The p-value says how rarely another code fits this text as well. That is not enough, as a code may fit all texts
         of a kind whose pairs recur. The likelihood ratio itself, an e-value, says how rarely a text that the language
         model expects fits this code: at most ``exp(-score)``. Both must be at most the level. Light scores expect no
-        texts. Some code fits each narrow kind, so where the window may be of one, their p-value must be at most the
-        level's square, and over all codes: then it does not matter which code was asked for.
+        texts, see :func:`light_passes`.
 
         Args:
             alpha: the level.
@@ -117,9 +131,7 @@ class Candidate:
         """
         if not self.by.light:
             return self.p_value <= alpha and self.score >= -NAT * math.log(alpha)
-        if self.contexts >= MANY_CONTEXTS:
-            return self.p_value <= alpha
-        return self.p_value * every / len(self.codes) <= alpha**2
+        return light_passes(self.p_value, self.contexts, every / len(self.codes), alpha)
 
     @property
     def order(self) -> tuple[float, float]:

@@ -22,7 +22,7 @@ from ..statistics.code_scores import score_all
 from ..statistics.null import FLOOR, tail_of
 from ..statistics.scored_positions import ScoredPositions, ScoreTable
 from ..statistics.scores import NAT, Score
-from .candidates import MANY_CONTEXTS, CodeSet
+from .candidates import CodeSet, light_passes
 
 MOST_TEXTS = 128
 """Texts that are read together: a tail must be a number of float64 before it is multiplied by 64 for each text."""
@@ -62,9 +62,7 @@ class Joint:
         """
         if not self.by.light:
             return self.p_value <= alpha and self.score / NAT >= self.choices - math.log(alpha)
-        if self.contexts >= MANY_CONTEXTS:
-            return self.p_value <= alpha
-        return self.p_value * every / NONCE_COUNT / self.pairs <= alpha**2
+        return light_passes(self.p_value, self.contexts, every / NONCE_COUNT / self.pairs, alpha)
 
 
 def read_together(texts: Sequence[Sequence[ScoredPositions]], by: Score, code_set: CodeSet, share: float) -> Joint:

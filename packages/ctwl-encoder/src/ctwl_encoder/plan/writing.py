@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -92,8 +93,8 @@ class Writer:
         self._encoder, self._options, self._chat = encoder, options, chat
         self._prompts = list(prompts)
         self._sampling = options.model_dump(exclude={"strategy", "delta", "fresh", "skip_repeats"})
-        self._beacons = [
-            Beacon(provider, version, int(nonce)) for group in self._nonces(len(prompts)) for nonce in group
+        self._codes = [
+            Beacon(provider, version, int(nonce)).code for group in self._nonces(len(prompts)) for nonce in group
         ]
         encoder.tokenize(self._prompts, options.max_new_tokens, chat=chat)
 
@@ -105,11 +106,7 @@ class Writer:
 
     def cut(self, text: Text, tokens: int) -> str:
         """The first tokens of a text, without a character that is cut in two."""
-        return text.text if tokens == len(text.ids) else self._decoded(text.ids[:tokens]).rstrip("\ufffd")
-
-    def _decoded(self, ids: Sequence[int]) -> str:
-        decoded = self._encoder.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        return str(decoded)
+        return text.text if tokens == len(text.ids) else _decoded(self._encoder, text.ids[:tokens]).rstrip("\ufffd")
 
     def write(self, marking: Marking, progress: Callable[[int], None] = lambda steps: None) -> Written:
         """Write all texts of a marking.
@@ -122,11 +119,12 @@ class Writer:
         alike = marking is PLAIN and options.decoding is not Decoding.SAMPLED  # of one prompt, a single text
         each = 1 if alike else GROUP
         rows = [prompt for prompt in self._prompts for _ in range(each)]
-        beacons = self._beacons if marking is not PLAIN else [None] * len(rows)
+        codes = self._codes if marking is not PLAIN else None
         profile = self._encoder.proxy.profile
         warm = min(options.max_new_tokens, profile.prefix_length + _WARM_UP)
         short = options.model_copy(update={"max_new_tokens": warm, "min_new_tokens": 0})
-        self._batch(rows[:1], beacons[:1], marking, short, lambda steps: None)
+        write = partial(write_batch, self._encoder, chat=self._chat)
+        write(rows[:1], codes and codes[:1], short)
         texts, timed = list[Text](), np.zeros(2)
         for start in range(0, len(rows), _ROWS):
             batch, done = slice(start, start + _ROWS), start // _ROWS * options.max_new_tokens
@@ -136,7 +134,7 @@ class Writer:
 
             # Every marking has the same seeds, and every batch another one: a prompt that comes again has new texts.
             seeded = options.model_copy(update={"seed": ((options.seed or 0) + start) % (1 << 63)})
-            written, seconds = self._batch(rows[batch], beacons[batch], marking, seeded, ahead)
+            written, seconds = write(rows[batch], codes and codes[batch], seeded, ahead)
             texts += written
             timed += seconds
             progress(done + options.max_new_tokens)  # also where all texts ended before
@@ -149,35 +147,48 @@ class Writer:
         rows = len(self._prompts) * (1 if alike else GROUP)
         return -(-rows // _ROWS) * self._options.max_new_tokens
 
-    def _batch(
-        self,
-        prompts: Sequence[str],
-        beacons: Sequence[Beacon | None],
-        marking: Marking,
-        options: GenerationOptions,
-        progress: Callable[[int], None],
-    ) -> tuple[list[Text], tuple[float, float]]:
-        """A batch of texts, and the seconds that marking and all else but the measuring took."""
-        encoder = self._encoder
-        mark: Any = None
-        if marking is not PLAIN:
-            payloads = [Payload((beacon.code,)) for beacon in beacons if beacon]
-            mark = CTWLLogitsProcessor(encoder.bridge, payloads, **options.marking)
-        recorder = Recorder(mark, options.decoding, encoder.model.device)
-        batch = encoder.tokenize(prompts, options.max_new_tokens, chat=self._chat)
-        began = time.perf_counter()
-        ids = encoder.run(batch, recorder.after, options, progress, before=[recorder.before])
-        others = time.perf_counter() - began - recorder.marking - recorder.measuring
-        measured = recorder.steps(ids[:, -1])
-        texts = [
-            self._text(row, beacon, measured[:, :, i]) for i, (row, beacon) in enumerate(zip(ids, beacons, strict=True))
-        ]
-        return texts, (recorder.marking, others)
 
-    def _text(self, row: NDArray[np.int64], beacon: Beacon | None, measured: NDArray[np.float64]) -> Text:
-        """A row of generated ids, int64 (steps,), with what was measured of it, float64 (3, steps)."""
-        ends = np.flatnonzero(np.isin(row, self._encoder.stop_ids()))
-        length = int(ends[0]) if len(ends) else len(row)
-        ids = tuple(row[:length].tolist())
-        nll, change, entropy = measured[:, :length].mean(axis=1).tolist() if length else [np.nan] * 3
-        return Text(ids, self._decoded(ids), beacon.code if beacon else None, nll, change, entropy)
+def write_batch(
+    encoder: Encoder,
+    prompts: Sequence[str],
+    codes: Sequence[int] | None,
+    options: GenerationOptions,
+    progress: Callable[[int], None] = lambda steps: None,
+    *,
+    chat: bool = False,
+) -> tuple[list[Text], tuple[float, float]]:
+    """A batch of texts, and the seconds that marking and all else but the measuring took.
+
+    Args:
+        encoder: the model with its proxy.
+        prompts: one for each text.
+        codes: what the texts carry; None for plain ones.
+        options: how tokens are chosen and marked.
+        progress: called after each step with the number of steps so far.
+        chat: see :meth:`Encoder.generate`.
+    """
+    mark: Any = None
+    if codes is not None:
+        mark = CTWLLogitsProcessor(encoder.bridge, [Payload((code,)) for code in codes], **options.marking)
+    recorder = Recorder(mark, options.decoding, encoder.model.device)
+    batch = encoder.tokenize(prompts, options.max_new_tokens, chat=chat)
+    began = time.perf_counter()
+    rows = encoder.run(batch, recorder.after, options, progress, before=[recorder.before])
+    others = time.perf_counter() - began - recorder.marking - recorder.measuring
+    measured = recorder.steps(rows[:, -1]).transpose(2, 0, 1)
+    carried: Sequence[int | None] = [None] * len(rows) if codes is None else codes
+    texts = [_text(encoder, *each) for each in zip(rows, carried, measured, strict=True)]
+    return texts, (recorder.marking, others)
+
+
+def _text(encoder: Encoder, row: NDArray[np.int64], code: int | None, measured: NDArray[np.float64]) -> Text:
+    """A row of generated ids, int64 (steps,), with what was measured of it, float64 (3, steps)."""
+    ends = np.flatnonzero(np.isin(row, encoder.stop_ids()))
+    length = int(ends[0]) if len(ends) else len(row)
+    ids = tuple(row[:length].tolist())
+    nll, change, entropy = measured[:, :length].mean(axis=1).tolist() if length else [np.nan] * 3
+    return Text(ids, _decoded(encoder, ids), code, nll, change, entropy)
+
+
+def _decoded(encoder: Encoder, ids: Sequence[int]) -> str:
+    return str(encoder.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False))
