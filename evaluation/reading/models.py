@@ -23,7 +23,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from math import log2
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +33,6 @@ import ctwl_protocol
 from ctwl_decoder import Decoder, Report
 from ctwl_decoder.reading_model import ReadingModel
 from ctwl_encoder import Generation
-from ctwl_encoder.core.expected_evidence import chance_found
 from ctwl_protocol.registry import bundled
 
 from ..shared import editing, real_models
@@ -65,8 +63,7 @@ class Read:
 
     Attributes:
         choice: nats that it had.
-        foretold: log2 of the p-value that was expected, over all codes.
-        log2_p: of the p-value that was read, over all codes.
+        foretold: how likely the encoder held it that a reader finds the text, over all codes.
         found_unlisted: whether it was found where no provider is registered.
         found: whether it was found.
         found_in_hundred: the same at a false-positive rate of 1 %.
@@ -76,7 +73,6 @@ class Read:
 
     choice: float
     foretold: float
-    log2_p: float
     found_unlisted: bool
     found: bool
     found_in_hundred: bool
@@ -103,8 +99,7 @@ class Readers:
         edited = (reworded(share, text.text, np.random.default_rng(number)) for share in SHARES)
         return Read(
             choice=float(np.sum(answer.choice[:tokens])),
-            foretold=text.expected_log2_p,
-            log2_p=log2(unlisted.p_value),
+            foretold=text.chance_found,
             found_unlisted=_right(unlisted, text),
             found=_right(report, text),
             found_in_hundred=_right(mild, text),
@@ -119,25 +114,23 @@ def _right(report: Report, text: Generation) -> bool:
 
 def held(texts: Sequence[Read]) -> dict[str, Any]:
     """How many texts were foretold to be found, and how many were."""
-    chances = np.array([chance_found(text.foretold) for text in texts])
+    chances = np.array([text.foretold for text in texts])
     found = rate(sum(text.found_unlisted for text in texts), len(texts))
     low, high = found["interval_95"]
     return {
         "foretold": round(float(chances.sum()), 1),
         "found": found,
         "holds": bool(low <= chances.mean() <= high),
-        "right for the text": sum((chance_found(text.foretold) >= 0.5) == text.found_unlisted for text in texts),
-        "median log2 p, foretold": round(float(np.median([text.foretold for text in texts])), 1),
-        "median log2 p, read": round(float(np.median([text.log2_p for text in texts])), 1),
+        "right for the text": sum((text.foretold >= 0.5) == text.found_unlisted for text in texts),
     }
 
 
 def tenths(texts: Sequence[Read]) -> Iterator[dict[str, Any]]:
     """The texts in ten parts by their forecasts, from the clearest on; fewer where texts are few."""
-    ordered = sorted(texts, key=lambda text: text.foretold)
+    ordered = sorted(texts, key=lambda text: -text.foretold)
     for part in np.array_split(np.arange(len(ordered)), min(PARTS, len(ordered))):
         some = [ordered[i] for i in part]
-        yield {"log2 p, foretold": [round(some[0].foretold, 1), round(some[-1].foretold, 1)], **held(some)}
+        yield {"chances": [round(some[0].foretold, 2), round(some[-1].foretold, 2)], **held(some)}
 
 
 def by_choice(texts: Sequence[Read]) -> Iterator[dict[str, Any]]:

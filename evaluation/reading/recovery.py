@@ -48,7 +48,6 @@ def main(options: Options) -> Result:
             "p <= 0.0001": rate(int((exact_of_others & (of_others <= LEVEL)).sum()), options.texts),
         },
         "median p": float(np.median(p_values)),
-        "median expected p": float(np.median([2**generation.expected_log2_p for generation in written])),
         "hit rate of exact ones": float((hits / scored)[exact].mean()) if exact.any() else None,
         "hit rate of a wrong code": float((expected / scored).mean()),
         "positions lost to re-tokenization": float(np.mean([generation.lost for generation in written])),

@@ -27,7 +27,6 @@ from transformers.generation import utils as generation_utils
 
 from ctwl_decoder import Decoder
 from ctwl_encoder import Bridge, CTWLWatermarkingConfig
-from ctwl_encoder.core.expected_evidence import chance_found
 from ctwl_encoder.models import pad_on_the_left
 from ctwl_protocol.proxy import open_proxy
 
@@ -71,7 +70,7 @@ def by_encoder(asked: Asked) -> list[Served]:
     """By ``Encoder.generate``, which foretells as the servers' logs do."""
     writing = Writing(MODEL, asked.temperature, asked.top_p, asked.tokens, seed=asked.seed)
     answers = writing.answers(real_models.chat(MODEL, asked.questions))
-    return [Served(answer.whole.text, answer.whole.expected_log2_p) for answer in answers]
+    return [Served(answer.whole.text, answer.whole.chance_found) for answer in answers]
 
 
 def by_config(asked: Asked) -> list[Served]:
@@ -141,7 +140,7 @@ def row(decoder: Decoder, name: str, asked: Asked) -> dict[str, Any]:
     title = f"reading, {name}, T = {asked.temperature}"
     reports = [decoder.decode(each.text) for each in tracked(answers, title)]
     right = [(report.provider, report.version) == (PROVIDER, VERSION) for report in reports]
-    chances = [chance_found(each.log2_p) for each in answers if each.log2_p is not None]
+    chances = [each.chance for each in answers if each.chance is not None]
     lengths = [len(decoder.tokenizer.encode(each.text)) for each in answers]
     return {
         "way": WAYS[name].name,

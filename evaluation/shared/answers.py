@@ -121,8 +121,8 @@ class _Observing(Encoder):
             count = len(self.proxy.tokenizer.encode(text))
             while state.last is not None and state.last.position >= count:
                 state = replace(state, last=state.last.previous)
-            foretold = processor.marker.expected_log2_p(state)
-            parts[tokens] = replace(whole, text=text, tokens=tokens, expected_log2_p=foretold)
+            foretold = processor.marker.chance_found(state)
+            parts[tokens] = replace(whole, text=text, tokens=tokens, chance_found=foretold)
         self.parts[id(whole)] = parts
         return whole
 

@@ -40,11 +40,11 @@ class Served:
 
     Attributes:
         text: what was written.
-        log2_p: what its writer, or the server's log, expects of log2 of its p-value; None where nothing is said.
+        chance: how likely a reader finds it, by its writer or the server's log; None where nothing is said.
     """
 
     text: str
-    log2_p: float | None
+    chance: float | None
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,8 @@ class Server:
                 given = list(pool.map(partial(ask, client, settings={**self.plain, **settings}), questions))
                 ask(client, questions[0], {"max_tokens": 1})  # vLLM notes an end at its next step
             ends = map(json.loads, log.read_text().splitlines())
-            log2_p = {line["request"]: line["log2_p"] for line in ends if line["event"] == "end"}
-        return [Served(text, log2_p[name]) for name, text in given]
+            chances = {line["request"]: line["chance"] for line in ends if line["event"] == "end"}
+        return [Served(text, chances[name]) for name, text in given]
 
     @contextmanager
     def _running(self, model: str, log: Path) -> Iterator[httpx.Client]:

@@ -29,7 +29,7 @@ def log_of(path: Path, *, marked: int = 3, plain: int = 1, strategy: str = "gumb
         assert request is not None
         begun = began(decided, f"chatcmpl-{number}", request, request.payload(number))
         line = log.write([begun])
-        log.write([finished(begun, line, Counter({None: 90, "no place to mark": 10}), -30.0 if number else -1.0)])
+        log.write([finished(begun, line, Counter({None: 90, "no place to mark": 10}), 0.95 if number else 0.01)])
     for number in range(plain):
         log.write([unmarked(decided, f"plain-{number}", "fixed form")])
     return path

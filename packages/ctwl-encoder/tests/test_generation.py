@@ -27,7 +27,7 @@ from transformers import (
 from ctwl_decoder import Decoder
 from ctwl_encoder import Bridge, CTWLLogitsProcessor, CTWLWatermarkingConfig, Encoder, Strategy
 from ctwl_encoder.command import main
-from ctwl_encoder.core.expected_evidence import expected_log2_p, marked_positions
+from ctwl_encoder.core.expected_evidence import expected_bits, marked_positions
 from ctwl_encoder.core.payload import Payload, Seeds
 from ctwl_encoder.errors import FaintText, OptionOutOfRange, ShortText, StrategyUnsuitable
 from ctwl_encoder.integrations.transformers import ProcessorConfig
@@ -74,7 +74,7 @@ def test_a_batch_of_prompts_each_with_its_own_record(toy: Encoder, toy_decoder: 
         assert (report.provider, report.version, report.nonce) == (42, 3, generation.beacon.nonce)
         assert generation.marked > 90
         assert generation.lost <= 1  # white space at the very end is not read
-        assert generation.expected_log2_p < -10
+        assert generation.chance_found > 0.5
 
 
 def test_the_proxys_vocabulary_under_other_numbers(
@@ -106,17 +106,17 @@ def test_the_same_seed_writes_the_same_text_and_another_does_not(toy: Encoder, p
 
 
 @pytest.mark.parametrize(
-    ("options", "tokens", "bits"),
+    ("options", "tokens", "chance"),
     [
-        ({"strategy": "gumbel"}, 30, 5),
-        ({"strategy": "gumbel", "temperature": 0.5}, 45, 5),
-        ({"temperature": 0, "delta": 4.0, "repetition_penalty": 1.2}, 100, 12),
-        ({"num_beams": 4, "delta": 4.0, "repetition_penalty": 1.5}, 75, 12),  # the evidence follows the beam that won
+        ({"strategy": "gumbel"}, 30, 0.5),
+        ({"strategy": "gumbel", "temperature": 0.5}, 45, 0.5),
+        ({"temperature": 0, "delta": 4.0, "repetition_penalty": 1.2}, 100, 0.5),
+        ({"num_beams": 4, "delta": 4.0, "repetition_penalty": 1.5}, 75, 0.5),  # the evidence follows the beam that won
     ],
     ids=["few words", "predictable words", "greedy", "beams"],
 )
 def test_every_way_of_decoding_is_read_back(
-    toy: Encoder, toy_decoder: Decoder, prompts: list[str], options: dict[str, Any], tokens: int, bits: int
+    toy: Encoder, toy_decoder: Decoder, prompts: list[str], options: dict[str, Any], tokens: int, chance: float
 ) -> None:
     length = {"max_new_tokens": tokens, "min_new_tokens": tokens}
     written = toy.generate(prompts[:2], 42, 3, seed=1, **length, **options)
@@ -126,7 +126,7 @@ def test_every_way_of_decoding_is_read_back(
         report = toy_decoder.decode(generation.text)
         assert (report.detected, report.code) == (True, generation.beacon.code)
         assert report.score in ("race", "light-rank") or generation.strategy is not Strategy.GUMBEL
-        assert generation.expected_log2_p < -bits
+        assert generation.chance_found > chance
 
 
 def test_a_seed_leaves_the_callers_random_numbers_alone(toy: Encoder, prompts: list[str]) -> None:
@@ -231,7 +231,7 @@ def test_a_loop_is_no_evidence(encoder: Encoder) -> None:
     changed(encoder, marking, text)
     whole, once = (marking.text(Payload((1,)), text[0, :length].numpy()).last for length in (50, 21))
     assert [sum(1 for _ in marked_positions(last)) for last in (whole, once)] == [40, 11]
-    assert expected_log2_p(whole, 0, Strategy.UNBIASED) == expected_log2_p(once, 0, Strategy.UNBIASED) < 0
+    assert expected_bits(whole, Strategy.UNBIASED) == expected_bits(once, Strategy.UNBIASED) > 0
 
 
 def test_a_way_of_decoding_that_there_is_not_is_refused(encoder: Encoder) -> None:
@@ -361,7 +361,7 @@ def test_a_text_that_came_out_faint_is_warned_of_and_written_again_on_request(to
         again = toy.generate(prompts, 1, 1, tries=4, **asked)
     kept = [old.text == new.text for old, new in zip(once, again, strict=True) if old.readable]
     assert all(kept)
-    assert all(new.expected_log2_p <= old.expected_log2_p for old, new in zip(once, again, strict=True))
+    assert all(new.chance_found >= old.chance_found for old, new in zip(once, again, strict=True))
     assert sum(new.readable for new in again) > sum(old.readable for old in once)
 
 

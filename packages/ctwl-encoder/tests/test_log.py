@@ -20,12 +20,9 @@ from hypothesis import strategies as st
 
 from ctwl_encoder.audit.summary import Gap, Line, Summary, parse_line
 from ctwl_encoder.command import main
-from ctwl_encoder.core.strategies import Strategy
-from ctwl_encoder.encoder import Generation
 from ctwl_encoder.errors import OptionOutOfRange
 from ctwl_encoder.integrations.log import TextLog, append, began, finished, unmarked
 from ctwl_encoder.integrations.policy import Policy
-from ctwl_protocol.records.record import Record
 
 PROFILE = "org.ctwl.smollm2-135m.1"
 TEXTS = """
@@ -42,7 +39,7 @@ def serve(number):
         begun = began(policy, f"cmpl-{number}-{n}", request, request.payload(n % 64))
         process, line = front.write([begun])
         time.sleep(0.02)
-        worker.write([finished(begun, (process, line), {None: 90, "no place to mark": 10}, -30.0)])
+        worker.write([finished(begun, (process, line), {None: 90, "no place to mark": 10}, 0.95)])
         print(f"{process} {line}\\n", end="", flush=True)  # the client has its answer
 
 for number in range(200):
@@ -81,14 +78,14 @@ def policy(log: Path, **told: Any) -> Policy:
     return Policy(**{"provider": 42, "version": 3, "profile": PROFILE, "log": str(log), **told})
 
 
-def written(log: TextLog, decided: Policy, *, end: bool = True, log2_p: float = -30.0) -> None:
+def written(log: TextLog, decided: Policy, *, end: bool = True, chance: float = 0.9) -> None:
     request = decided.request(None, 1.0)
     assert request is not None
     begun = began(decided, "chatcmpl-1", request, request.payload(5))
     line = log.write([begun])
     if end:
         places = Counter({None: 90, "no place to mark": 10})
-        log.write([finished(begun, line, places, log2_p)])
+        log.write([finished(begun, line, places, chance)])
 
 
 def test_a_line_says_what_was_written_and_no_word_of_it(tmp_path: Path) -> None:
@@ -101,7 +98,7 @@ def test_a_line_says_what_was_written_and_no_word_of_it(tmp_path: Path) -> None:
     assert begin["request"] == end["request"] == hashlib.sha256(b"chatcmpl-1").hexdigest()[:32]
     of_text = {"profile": PROFILE, "provider": 42, "version": 3, "nonce": 5, "layout": 1, "strategy": "unbiased"}
     assert {name: end[name] for name in of_text} == {name: begin[name] for name in of_text} == of_text
-    assert (end["tokens"], end["marked"], end["left"], end["log2_p"]) == (100, 90, {"no place to mark": 10}, -30.0)
+    assert (end["tokens"], end["marked"], end["left"], end["chance"]) == (100, 90, {"no place to mark": 10}, 0.9)
     assert end["begun"] == [begin["process"], begin["line"]] and end["policy"] == start["policy"] == decided.digest
     assert (without["event"], without["why"]) == ("unmarked", "fixed form") and "provider" not in without
     assert [line["line"] for line in (start, begin, end, without)] == [0, 1, 2, 3]
@@ -178,17 +175,22 @@ def test_a_log_that_cannot_be_written_is_refused_at_once_and_later_stops_no_text
     assert [(gap.first, gap.last) for gap in summary.gaps] == [(1, 2)]
 
 
-@pytest.mark.parametrize(
-    ("log2_p", "readable"), [(-13.3, True), (-13.2, False), (-200.0, True), (-0.1, False), (0.0, False)]
-)
-def test_an_audit_expects_what_the_encoder_does(tmp_path: Path, log2_p: float, readable: bool) -> None:
+def test_an_audit_sums_what_the_encoder_expects(tmp_path: Path) -> None:
     decided = policy(tmp_path / "log")
-    written(TextLog(decided, wait=True), decided, log2_p=log2_p)
+    log = TextLog(decided, wait=True)
+    for chance in (0.93, 0.5, 0.0):
+        written(log, decided, chance=chance)
     (day,) = Summary.of((tmp_path / "log").read_bytes().splitlines()).days.values()
-    text = Generation("", Record.of("beacon", provider=42, version=3), PROFILE, Strategy.UNBIASED, 100, 90, 0, log2_p)
-    assert (text.readable, text.chance_found) == (readable, day.expected_found)
-    assert text.chance_found > 0 or not log2_p  # a text in which nothing is expected is not counted
-    assert text.chance_found == pytest.approx(round(text.chance_found), abs=0.05) or abs(log2_p) < 14
+    assert (day.ended, day.expected_found) == (3, pytest.approx(1.43))
+
+
+@pytest.mark.parametrize("chance", ["1.5", "-1", "NaN", '"0.5"'])
+def test_a_line_with_a_chance_that_is_none_is_no_line(tmp_path: Path, chance: str) -> None:
+    decided = policy(tmp_path / "log")
+    written(TextLog(decided, wait=True), decided, chance=0.25)
+    end = (tmp_path / "log").read_bytes().splitlines()[-1]
+    assert parse_line(end) is not None
+    assert parse_line(end.replace(b"0.25", chance.encode())) is None
 
 
 def test_an_audit_sums_by_day_and_policy_and_finds_what_is_missing(
@@ -198,7 +200,7 @@ def test_an_audit_sums_by_day_and_policy_and_finds_what_is_missing(
     for decided in (policy(path), policy(path, clients="off")):
         log = TextLog(decided, wait=True)
         written(log, decided)
-        written(log, decided, log2_p=-2.0)
+        written(log, decided, chance=0.01)
         written(log, decided, end=False)
         log.write([unmarked(decided, "chatcmpl-2", "fixed form")])
     assert main(["audit", str(path)]) == 0

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from ctwl_encoder.core.expected_evidence import (
     READER_SHARE,
     WrittenPosition,
+    chance_found,
+    expected_bits,
     expected_half_nats,
-    expected_log2_p,
     expected_rank_nats,
     null_hits,
 )
@@ -128,27 +129,30 @@ def test_logits_that_are_no_numbers_are_refused(bad: float) -> None:
 
 
 def expected(
-    steps: list[tuple[float, float]], bits: int, strategy: Strategy = Strategy.UNBIASED, *, repeated: bool = False
+    steps: list[tuple[float, float]], strategy: Strategy = Strategy.UNBIASED, *, repeated: bool = False
 ) -> float:
     """Of a text that was marked at each position: the chance of its token, and whether that is a hit."""
     last = None
     for i, (chance, hit) in enumerate(steps):
         last = WrittenPosition(10 + i, (0, (0 if repeated else i,)), 7, chance, hit, last)
-    return expected_log2_p(last, bits, strategy)
+    return expected_bits(last, strategy)
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.sampled_from([0.0, 1.0])), max_size=60), st.sampled_from(Strategy))
-def test_the_expectation_is_a_p_value(steps: list[tuple[float, float]], strategy: Strategy) -> None:
-    assert -math.inf < expected(steps, 0, strategy) <= 0
+def test_a_chance_is_one_whatever_was_written(steps: list[tuple[float, float]], strategy: Strategy) -> None:
+    bits = expected(steps, strategy)
+    assert 0 <= bits < math.inf
+    assert 0 <= chance_found(bits, 33.3) <= 1
+    assert chance_found(bits, bits) == (0.5 if bits else 0)
 
 
-def test_hits_lower_the_expected_p_and_misses_and_repeats_do_not() -> None:
+def test_hits_are_evidence_and_misses_and_repeats_are_not() -> None:
     hits, misses = [(0.0, 1.0)] * 100, [(0.0, 0.0)] * 100
     for strategy, share in zip((Strategy.UNBIASED, Strategy.DELTA), READER_SHARE["halves"], strict=True):
-        assert expected(hits, 20, strategy) == pytest.approx(20 - 100 * share, abs=0.1)
-    assert expected(misses, 20, Strategy.DELTA) == 0
-    assert expected(hits, 0, repeated=True) == expected(hits[:1], 0)
-    assert expected([], 20) == 0
+        assert expected(hits, strategy) == pytest.approx(100 * share, abs=0.1)
+    assert expected(misses, Strategy.DELTA) == 0
+    assert expected(hits, repeated=True) == expected(hits[:1])
+    assert expected([]) == 0
 
 
 @pytest.mark.parametrize("p", [0.02, 0.3, 0.5, 0.75, 0.98])
@@ -175,4 +179,4 @@ def test_what_ranks_are_expected_to_say_is_what_races_show() -> None:
 
 def test_a_race_says_more_than_a_hit() -> None:
     written = [(0.01, 1.0)] * 40
-    assert expected(written, 20, Strategy.GUMBEL) < expected(written, 20, Strategy.UNBIASED) - 40
+    assert expected(written, Strategy.GUMBEL) > expected(written, Strategy.UNBIASED) + 40

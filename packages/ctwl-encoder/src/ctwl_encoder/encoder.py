@@ -25,7 +25,7 @@ from ctwl_protocol.records.record import Record
 from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.text.positions import positions
 
-from .core.expected_evidence import chance_found, marked_positions, needed_tokens, warn_of_short_text
+from .core.expected_evidence import marked_positions, needed_tokens, warn_of_short_text
 from .core.payload import Payload
 from .core.strategies import Strategy
 from .errors import FaintText, OptionOutOfRange
@@ -46,9 +46,7 @@ class Generation:
         tokens: tokens generated, special ones left out.
         marked: positions at which the code was favoured, even where this could not change the choice.
         lost: marked positions that a reader, who tokenizes the text anew, will not see.
-        expected_log2_p: log2 of the p-value that the decoder may be expected to find, after correction for all codes.
-            It is 0.0 (p = 1) where the text is too short, or too predictable, for any code to be clear; it says nothing
-            of how short.
+        chance_found: how likely a reader finds the record, all of its codes, at the decoder's default level: 0 to 1.
     """
 
     text: str
@@ -58,17 +56,12 @@ class Generation:
     tokens: int
     marked: int
     lost: int
-    expected_log2_p: float
+    chance_found: float
 
     @property
     def beacon(self) -> Beacon:
         """Who wrote it."""
         return self.record.beacon
-
-    @property
-    def chance_found(self) -> float:
-        """How likely a reader finds the record, all of its codes, at the decoder's default level, from 0 to 1."""
-        return chance_found(self.expected_log2_p)
 
     @property
     def readable(self) -> bool:
@@ -197,7 +190,7 @@ class Encoder:
             some = [prompts[i] for i in faint]
             seed = None if asked.seed is None else (asked.seed + again) % (1 << 63)
             for i, each in zip(faint, write(some, carried(some, seed), seed), strict=True):
-                written[i] = min(written[i], each, key=lambda text: text.expected_log2_p)
+                written[i] = max(written[i], each, key=lambda text: text.chance_found)
         if asked.max_new_tokens >= needed_tokens(self.proxy.profile, asked.chosen_strategy, codes):
             _warn_of_faint_texts(written)
         return written
@@ -291,7 +284,7 @@ class Encoder:
             tokens=len(ids),
             marked=len(marked),
             lost=sum((mark.context, mark.token) not in seen for mark in marked),
-            expected_log2_p=processor.marker.expected_log2_p(state),
+            chance_found=processor.marker.chance_found(state),
         )
 
 
@@ -309,11 +302,11 @@ def _warn_of_faint_texts(written: Sequence[Generation]) -> None:
     """Warn of texts that are unreadable: FaintText."""
     faint = [text for text in written if not text.readable]
     if faint:
-        p_value = 2 ** max(text.expected_log2_p for text in faint)
+        chance = max(text.chance_found for text in faint)
         raised = "temperature" if faint[0].strategy.keeps_distribution else "delta"
         warnings.warn(
-            f"{len(faint)} of {len(written)} texts carry too little for a reader to be sure (expected p up to "
-            f"{p_value:.2g}); ask for longer texts, raise {raised}, or set tries",
+            f"{len(faint)} of {len(written)} texts carry too little for a reader to be sure (chances up to "
+            f"{chance:.0%}); ask for longer texts, raise {raised}, or set tries",
             FaintText,
             stacklevel=3,
         )

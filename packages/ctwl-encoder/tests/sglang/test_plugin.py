@@ -289,8 +289,8 @@ def test_texts_that_take_turns_keep_their_evidence(monkeypatch: pytest.MonkeyPat
             if turns:
                 server.step([server.request(f"{number}", prompt, max_new_tokens=1)], torch.randn(1, SIZE))
         served = server.runner.ctwl.served[one]
-        found.append(served.marker.expected_log2_p(served.text))
-    assert found[0] < -40 and abs(found[1] - found[0]) < 0.5 * abs(found[0])
+        found.append(served.marker.chance_found(served.text))
+    assert min(found) > 0.9
 
 
 def test_a_request_that_is_dropped_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

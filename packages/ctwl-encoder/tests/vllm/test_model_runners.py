@@ -33,7 +33,7 @@ from vllm.v1.worker.gpu.sample.logits_processor import (
 
 from ctwl_decoder import Decoder, Report
 from ctwl_encoder.audit.summary import Summary
-from ctwl_encoder.core.expected_evidence import expected_log2_p, marked_positions
+from ctwl_encoder.core.expected_evidence import chance_found, expected_bits, marked_positions, needed_bits
 from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.integrations import serving
 from ctwl_encoder.integrations.truncation import keep_top
@@ -416,7 +416,7 @@ def unmarked(strategy: str, reason: str) -> float:
 def observed() -> float:
     """How many texts were observed."""
     return sum(
-        prometheus_client.REGISTRY.get_sample_value("ctwl_text_evidence_bits_count", {"strategy": strategy}) or 0.0
+        prometheus_client.REGISTRY.get_sample_value("ctwl_text_chance_found_count", {"strategy": strategy}) or 0.0
         for strategy in ("unbiased", "gumbel", "delta")
     )
 
@@ -456,12 +456,13 @@ def test_the_evidence_pays_for_the_codes_of_a_record_and_not_for_their_check(fol
     for length in range(1, len(words) + 1):
         logits = torch.randn(1, 49152, generator=torch.Generator().manual_seed(length))
         runner.apply(logits, [0], [length])
-    text, name = runner.processor.rows.served[0].text, "ctwl_text_evidence_bits_sum"
+    served, name = runner.processor.rows.served[0], "ctwl_text_chance_found_sum"
     before = prometheus_client.REGISTRY.get_sample_value(name, {"strategy": "unbiased"}) or 0.0
     runner.add(0, words, SamplingParams())
     after = prometheus_client.REGISTRY.get_sample_value(name, {"strategy": "unbiased"}) or 0.0
-    expected = -expected_log2_p(text.last, 60, Strategy.UNBIASED, own=True)
-    assert expected > 0 and after - before == pytest.approx(expected)
+    evidence = expected_bits(served.text.last, Strategy.UNBIASED, own=True)
+    expected = chance_found(evidence, needed_bits(served.marker.profile, 3))
+    assert expected > 0.5 and after - before == pytest.approx(expected)
 
 
 def test_a_request_is_noted_whatever_its_top_k(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -594,7 +595,7 @@ def test_a_log_has_each_text_from_its_beginning_to_its_end(folder: Path, tmp_pat
     assert [line["nonce"] for line in ended] == [line["nonce"] for line in begun] and len(begun) == 2
     for line in ended:
         assert line["tokens"] == 17 == line["marked"] + sum(line["left"].values())
-        assert line["left"]["first tokens of a text"] > 0 and line["marked"] > 5 and line["log2_p"] <= 0
+        assert line["left"]["first tokens of a text"] > 0 and line["marked"] > 5 and 0 <= line["chance"] <= 1
     again = [line["tokens"] for line in lines if line["event"] == "again"]
     assert again == ([1] if runner_version == "V1" else [])
     summary = Summary.of(log.read_bytes().splitlines())

@@ -10,8 +10,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
 
-from ..core.expected_evidence import chance_found
-
 
 class Line(BaseModel):
     """One line of a log, as :mod:`ctwl_encoder.integrations.log` writes it."""
@@ -33,7 +31,7 @@ class Line(BaseModel):
     tokens: NonNegativeInt = 0
     marked: NonNegativeInt = 0
     left: dict[str, NonNegativeInt] = {}
-    log2_p: float = 0.0
+    chance: Annotated[float, Field(ge=0, le=1)] = 0.0
 
 
 def parse_line(given: bytes) -> Line | None:
@@ -208,4 +206,4 @@ class Summary:
             return
         self._open.discard(line.begun)
         day.ended += 1
-        day.expected_found += chance_found(line.log2_p)
+        day.expected_found += line.chance

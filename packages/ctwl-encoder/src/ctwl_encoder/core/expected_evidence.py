@@ -51,21 +51,32 @@ COLDEST = 0.3
 """Below this temperature nothing was measured. Chosen by hand: the evidence is next to none there."""
 
 
-SPREAD = 4.0
-"""Bits: how far log2 of the p-value that a reader finds lies from the expected one, see :func:`chance_found`. Fitted by
-hand to the same answers."""
+STEEPNESS = 5.0
+"""How fast the chance grows with the evidence, see :func:`chance_found`. Fitted by hand to answers of three models in a
+chat; evaluation/reading/models.py measures on other texts whether it holds."""
 
 
-def chance_found(log2_p: float) -> float:
-    """How likely a reader finds a text at the decoder's default level: 0 to 1, a half where just that is expected.
-
-    Over many texts the mean is the share that is found (evaluation/reading/models.py). Where nothing is expected, as of
-    a short text, it is 0. Of a record of several codes, all of them are meant.
+def needed_bits(profile: Profile, codes: int = 1, alpha: float = READERS_LEVEL) -> float:
+    """Bits of evidence that tell a record from all others at a reader's level.
 
     Args:
-        log2_p: of the p-value to expect, see :func:`expected_log2_p`.
+        profile: the profile that reads it.
+        codes: of the record; a reader is to find all of them.
+        alpha: the reader's level.
     """
-    return 1 / (1 + math.exp((log2_p - math.log2(READERS_LEVEL)) / SPREAD)) if log2_p < 0 else 0.0
+    return codes * profile.code_bits - math.log2(alpha) + (SEVERAL if codes > 1 else 0)
+
+
+def chance_found(evidence: float, needed: float) -> float:
+    """How likely a reader finds a text at the decoder's default level: 0 to 1, a half where just enough is expected.
+
+    Over many texts the mean is the share that is found (evaluation/reading/models.py).
+
+    Args:
+        evidence: bits to expect, see :func:`expected_bits`.
+        needed: see :func:`needed_bits`.
+    """
+    return 1 / (1 + (needed / evidence) ** STEEPNESS) if evidence > 0 else 0.0
 
 
 class WrittenPosition(NamedTuple):
@@ -154,17 +165,13 @@ def marked_positions(last: WrittenPosition | None) -> Iterator[WrittenPosition]:
     return (position for position in written_positions(last) if position.chance is not None)
 
 
-def expected_log2_p(
-    last: WrittenPosition | None, bits: int, strategy: Strategy, fresh: float = 0.0, *, own: bool = False
-) -> float:
-    """What to expect of log2 of the p-value, over all codes; at most 0.
+def expected_bits(last: WrittenPosition | None, strategy: Strategy, fresh: float = 0.0, *, own: bool = False) -> float:
+    """The evidence of a text that a reader may expect, in bits; at least 0.
 
-    Like the decoder it counts a pair of context and token once in a slot: a loop brings no evidence. It is 0.0 (p = 1)
-    for a text that is too short.
+    Like the decoder it counts a pair of context and token once in a slot: a loop brings no evidence.
 
     Args:
         last: the text's last position.
-        bits: for the correction for ``2^bits`` records.
         strategy: how the text was marked.
         fresh: share of the tokens whose lot is the text's own.
         own: whether the model has the proxy's own vocabulary.
@@ -180,7 +187,7 @@ def expected_log2_p(
         if known:
             null = np.minimum(null_hits(chances), 1 - 1e-9)
             nats *= np.clip((hits - null) / (1 - null), -1, 1)
-    return min(0.0, bits - float(nats.sum()) / math.log(2))
+    return max(0.0, float(nats.sum()) / math.log(2))
 
 
 def needed_tokens(
@@ -197,11 +204,10 @@ def needed_tokens(
         alpha: the reader's level.
         temperature: of sampling; 0 for greedy decoding and beam search.
     """
-    bits = codes * profile.code_bits - math.log2(alpha) + (SEVERAL if codes > 1 else 0)
     each = strategy.traits.bits_per_token
     if strategy.keeps_distribution:
         each *= min(1.0, max(temperature, COLDEST)) ** COOLING
-    return profile.prefix_length + math.ceil(bits / each)
+    return profile.prefix_length + math.ceil(needed_bits(profile, codes, alpha) / each)
 
 
 def warn_of_short_text(

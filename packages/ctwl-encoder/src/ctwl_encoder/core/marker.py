@@ -17,7 +17,7 @@ from ctwl_protocol import hashing
 from ctwl_protocol.bridge import Bridge, Path
 from ctwl_protocol.records import slots
 
-from .expected_evidence import expected_log2_p
+from .expected_evidence import chance_found, expected_bits, needed_bits
 from .halves import load
 from .payload import Payload, Place, Seeds
 from .strategies import Strategy, check_sigma
@@ -76,11 +76,11 @@ class Marker(ABC):
         """A text with one more token of the provider's model."""
         return text.after(self.bridge.step(text.written.tail, token), token, self.place_at)
 
-    def expected_log2_p(self, text: TextState) -> float:
-        """What to expect of log2 of the p-value of a text's record, see :func:`.expected_evidence.expected_log2_p`."""
+    def chance_found(self, text: TextState) -> float:
+        """How likely a reader finds a text's record, all of its codes, see :func:`.expected_evidence.chance_found`."""
         layout = text.payload.layout
-        bits = self.profile.code_bits * (1 if layout is None else layout.codes)
-        return expected_log2_p(text.last, bits, self.strategy, text.fresh, own=self.bridge.own)
+        evidence = expected_bits(text.last, self.strategy, text.fresh, own=self.bridge.own)
+        return chance_found(evidence, needed_bits(self.profile, 1 if layout is None else layout.codes))
 
     def load(self) -> None:
         """Open the proxy LM, if the strategy asks it and it is not open.

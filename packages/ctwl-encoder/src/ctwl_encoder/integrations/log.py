@@ -166,7 +166,7 @@ def finished(
     begun: Mapping[str, Any],
     line: tuple[str, int],
     drawn: Mapping[str | None, int],
-    log2_p: float,
+    chance: float,
     *,
     again: bool = False,
 ) -> dict[str, Any]:
@@ -176,11 +176,11 @@ def finished(
         begun: what was noted when it began.
         line: the process and the number of that line.
         drawn: how many of its tokens were drawn at a marked place (None), and how many elsewhere, by the reason.
-        log2_p: what to expect of log2 of the p-value.
+        chance: how likely a reader finds its record.
         again: whether this is the rest of a text that was put off.
     """
     left = {reason: count for reason, count in drawn.items() if reason is not None}
-    counted = {"tokens": sum(drawn.values()), "marked": drawn.get(None, 0), "left": left, "log2_p": round(log2_p, 1)}
+    counted = {"tokens": sum(drawn.values()), "marked": drawn.get(None, 0), "left": left, "chance": round(chance, 3)}
     return {**begun, "event": "again" if again else "end", "begun": list(line), **counted}
 
 

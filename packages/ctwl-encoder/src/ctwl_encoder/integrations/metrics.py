@@ -16,13 +16,12 @@ from ..core.strategies import Strategy
 _MARKED = Counter("ctwl_marked_steps", "Tokens that were drawn from a marked distribution", ["strategy"])
 _UNMARKED = Counter("ctwl_unmarked_steps", "Tokens of marked requests that were drawn unmarked", ["strategy", "reason"])
 _LEFT = Counter("ctwl_unmarked_texts", "Texts that shall carry no mark", ["reason"])
-_EVIDENCE = Histogram(
-    "ctwl_text_evidence_bits",
-    "Expected evidence of finished texts: minus log2 of the p-value that a reader may expect",
+_CHANCE = Histogram(
+    "ctwl_text_chance_found",
+    "Finished texts, by how likely a reader finds the mark",
     ["strategy"],
-    buckets=(0.5, 7, 14, 20, 30, 50, 100, 200, 500),
+    buckets=(0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1),
 )
-"""14 bits are the first whole number that the decoder's default level asks for."""
 
 
 def count(strategy: Strategy, unmarked: Sequence[str | None]) -> None:
@@ -38,6 +37,6 @@ def leave(reason: str) -> None:
     _LEFT.labels(reason).inc()
 
 
-def finish(strategy: Strategy, log2_p: float) -> None:
-    """Observe a finished text, by what to expect of log2 of its p-value."""
-    _EVIDENCE.labels(strategy).observe(-log2_p)
+def finish(strategy: Strategy, chance: float) -> None:
+    """Observe a finished text, by how likely a reader finds its mark."""
+    _CHANCE.labels(strategy).observe(chance)
