@@ -35,6 +35,7 @@ def test_a_text_is_found_under_its_key_alone(name: str) -> None:
         assert mark.p_value(text) < 1e-4 and other.p_value(text) > 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SECRET)
 def test_small_p_values_of_other_texts_are_rare(name: str) -> None:
     rng = np.random.default_rng(2)

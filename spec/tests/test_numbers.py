@@ -241,7 +241,6 @@ PAGES = {
     "docs/readers/index.md": f"It counts if it is at most {LEVEL:g}.",
     "docs/compliance.md": f"if the p-value is at most {LEVEL:g}.",
     "docs/providers/plan.md": f"the decoder finds at p <= {power_of_ten(LEVEL)}",
-    "docs/providers/monitoring.md": f"of texts with {math.ceil(-math.log2(LEVEL))} bits about half are found",
     "packages/ctwl-decoder/README.md": f"at most `alpha` ({power_of_ten(LEVEL)})",
     "conformance-tests/README.md": f"finds its code at `alpha` = {LEVEL:g}.",
 }

@@ -242,6 +242,7 @@ def watched(*words: str, stdin: str | None = None) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
+@pytest.mark.slow
 def test_no_text_leaves_the_machine_without_consent(trusted: Trusted, detector: Played, plain: str) -> None:
     place = local(detector)
     for words, stdin in (([str(RECORDED)], "y\n"), ([plain], "yes\n"), ([plain, "--provider=700"], ""), (["-"], PLAIN)):

@@ -142,6 +142,7 @@ def test_decoding_twice_or_with_numpy_gives_identical_scores(offline_proxy: Prox
     np.testing.assert_array_equal(scores[0], [score_codes(table, codes) for table in tables])
 
 
+@pytest.mark.slow
 def test_a_block_of_the_proxy_lm_holds_tokens_of_one_text() -> None:
     """So a text has the same p-value to the last digit alone, in a scan and in the service, whatever else is decoded.
 
@@ -170,6 +171,7 @@ def test_a_block_of_the_proxy_lm_holds_tokens_of_one_text() -> None:
     assert together == alone and sorted(again) == sorted(seen) and len(seen) > 10
 
 
+@pytest.mark.slow
 def test_a_text_longer_than_a_block_is_read(marked: str) -> None:
     """A passage far behind the first block is found where it is; the digits hang on nobody who watches or waits."""
     proxy = small_proxy()
@@ -190,6 +192,7 @@ def test_a_text_longer_than_a_block_is_read(marked: str) -> None:
     assert min(end, span.end) - max(start, span.start) > 0.7 * (max(end, span.end) - min(start, span.start))
 
 
+@pytest.mark.slow
 def test_another_device_gives_the_same_code_and_verdict(decoder: Decoder, marked: str) -> None:
     """torch, in whatever it is quickest in here."""
     other = Decoder.open(decoder.profile, device="auto")

@@ -251,6 +251,7 @@ def test_the_command_reads_light_without_torch(tmp_path: Path) -> None:
     assert json.loads(report + "}")["read"] == "light"
 
 
+@pytest.mark.slow
 def test_the_command_reads_whole_without_torch(tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules.update(torch=None, transformers=None)\n"

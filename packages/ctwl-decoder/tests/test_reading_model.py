@@ -140,6 +140,7 @@ def test_the_token_shown_won_the_race_that_the_encoder_held(
     assert np.mean(right) > 0.8 > 0.6 > np.mean(wrong)
 
 
+@pytest.mark.slow
 def test_blocks_change_nothing_that_the_model_does_not_see(
     bigrams: Bigrams, mistral: Any, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -229,6 +230,7 @@ def test_the_provider_s_own_model_finds_more_and_with_the_prompt_still_more(
     assert p_values[1] < 1e-3 * p_values[0]
 
 
+@pytest.mark.slow
 def test_the_command_reads_by_a_model_that_it_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "prompt").write_text("The new bridge", encoding="utf-8")
     letter = str(Path(__file__).parent / "recorded" / "unbiased.txt")

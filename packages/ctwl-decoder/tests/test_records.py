@@ -68,6 +68,7 @@ def test_nulls_add_up() -> None:
     )
 
 
+@pytest.mark.slow
 def test_records_are_wrong_no_more_often_than_they_are_said_to_be() -> None:
     rng, space, slots, colours, contexts = np.random.default_rng(7), 64, 3, 8, 9
     said, wrong, parts = [], [], []
@@ -182,6 +183,7 @@ def test_the_authenticators_p_value_is_that_of_the_record_that_is_reported() -> 
     assert [mine for mine, _ in told] == [own for _, own in told]
 
 
+@pytest.mark.slow
 def test_wrong_keys_never_change_what_anyone_can_read() -> None:
     rng, layout = np.random.default_rng(3), find_layout("authenticated")
     codes = [700_000, 5, 9, 0]

@@ -898,6 +898,7 @@ def test_without_pyarrow_the_command_says_what_to_install(
     assert capsys.readouterr().err.endswith("pip install 'ctwl-decoder[scan]'\n")
 
 
+@pytest.mark.slow
 def test_without_torch_a_scan_reads_whole_or_says_what_a_device_needs(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text(PLAIN)
     code = (

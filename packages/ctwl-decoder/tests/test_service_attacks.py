@@ -89,6 +89,10 @@ ATTACKS: dict[str, Callable[[], Iterable[bytes]]] = {
 }
 
 
+QUICK = ("a body in pieces of a byte", "JSON of many names", "texts that cost most")
+"""The attacks of the quick tests, one of each kind: on the wire, on a parser, on the reader."""
+
+
 def send(url: str, parts: Iterable[bytes], until: threading.Event) -> None:
     """Send what a hostile client sends, without a look at the answers, and stay connected."""
     where = httpx.URL(url)
@@ -112,7 +116,9 @@ def slowest(url: str, seconds: float) -> float:
     return longest
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize(
+    "attack", [pytest.param(each, marks=[] if each in QUICK else pytest.mark.slow) for each in ATTACKS]
+)
 def test_health_is_answered_beside_an_attack(service: str, attack: str) -> None:
     """Other work on the machine delays an answer too, so an attack that harms does so three times."""
     longest = SECONDS

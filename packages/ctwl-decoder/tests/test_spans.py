@@ -74,6 +74,7 @@ def test_a_text_marked_throughout_is_one_span() -> None:
     assert overlap(spans[0], 0, 900) > 0.98
 
 
+@pytest.mark.slow
 def test_p_values_pay_for_every_window_and_code() -> None:
     """Smallest p-values of texts that carry nothing are not below uniform."""
     rng = np.random.default_rng(4)

@@ -84,6 +84,10 @@ SERVED = {
 }
 
 
+QUICK = ("many names", "lists in lists", "a long chat")
+"""The attacks of the quick tests."""
+
+
 @pytest.fixture(scope="module")
 def server() -> Iterator[int]:
     """The port of a server."""
@@ -122,7 +126,9 @@ def slowest(port: int, seconds: float) -> float:
     return longest
 
 
-@pytest.mark.parametrize("attack", [*REFUSED, *SERVED])
+@pytest.mark.parametrize(
+    "attack", [pytest.param(each, marks=[] if each in QUICK else pytest.mark.slow) for each in (*REFUSED, *SERVED)]
+)
 def test_others_are_answered_beside_an_attack(server: int, attack: str) -> None:
     """Other work on the machine delays an answer too, so an attack that harms does so three times."""
     body, longest = REFUSED.get(attack) or SERVED[attack], SECONDS

@@ -228,6 +228,7 @@ def test_a_marker_that_has_warmed_up_marks_as_another(
     assert torch.equal(rows[0], rows[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", [Strategy.UNBIASED, Strategy.DELTA])
 def test_what_leaves_the_device_is_a_few_bytes_a_row(
     bridge: Bridge, smollm2: tuple[Any, Any], strategy: Strategy, monkeypatch: pytest.MonkeyPatch

@@ -47,9 +47,9 @@ LENGTH = {"max_new_tokens": 110, "min_new_tokens": 110}
 @pytest.mark.parametrize(
     ("options", "tokens"),
     [
-        ({"strategy": "unbiased"}, 100),
+        pytest.param({"strategy": "unbiased"}, 100, marks=pytest.mark.slow),
         ({"strategy": "gumbel"}, 45),
-        ({"strategy": "delta", "delta": 8.0}, 80),
+        pytest.param({"strategy": "delta", "delta": 8.0}, 80, marks=pytest.mark.slow),
     ],
     ids=["unbiased", "gumbel", "delta"],
 )

@@ -91,6 +91,7 @@ def test_the_chain_of_models_is_read(toy_decoder: Decoder, written: list[Generat
     assert "before    Example Seven (provider 7)" in describe(report)
 
 
+@pytest.mark.slow
 def test_a_decoder_that_does_not_know_a_layout_reads_its_beacon_and_says_so(
     toy_decoder: Decoder, written: list[Generation]
 ) -> None:

@@ -148,6 +148,7 @@ def test_ids_and_lengths_that_the_model_does_not_have_are_refused() -> None:
     assert model.logits(np.zeros(0, np.int64)).shape == (0, 300)
 
 
+@pytest.mark.slow
 def test_smollm2_in_numpy_is_smollm2_in_torch(offline_proxy: Proxy) -> None:
     profile = offline_proxy.profile
     assert isinstance(profile.proxy, ProxyModel)

@@ -187,6 +187,7 @@ def test_another_device_says_the_same_up_to_rounding(offline_proxy: Proxy) -> No
     assert np.abs(ours_shown - theirs_shown).mean() < 0.01
 
 
+@pytest.mark.slow
 def test_a_text_is_weighed_without_torch() -> None:
     code = f"""
 import sys
