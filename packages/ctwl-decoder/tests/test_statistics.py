@@ -81,7 +81,7 @@ def random_marks(length: int, rng: np.random.Generator, colours: int = 100) -> S
 def test_the_window_search_finds_each_windows_best_code(seed: int, length: int, nested: bool, loud: bool) -> None:
     """Against the reference: every code's units at every mark of slot 0, summed over the window.
 
-    Units may be so large that the sums of two scores need the wider word.
+    Units may be large, so that the halves of a word that two scores share are nearly full.
     """
     rng = np.random.default_rng(seed)
     slots = np.floor(rng.random((length, 1)) * np.arange(1, 5)) if nested else rng.integers(0, 3, (length, 4))
@@ -96,6 +96,15 @@ def test_the_window_search_finds_each_windows_best_code(seed: int, length: int, 
         inside = places[(places >= start) & (places < end) & (marks.slots[places, count - 1] == 0)]
         sums = worth[:, :, inside].sum(axis=2)
         assert sums[[0, 1], code].tolist() == score.tolist() == sums.max(axis=1).tolist()
+
+
+@pytest.mark.parametrize("extreme", [(-128, 127), (127, -128), (-128, -128), (127, 127)])
+def test_the_largest_scores_of_a_long_window_are_summed_exactly(extreme: tuple[int, int]) -> None:
+    marks = random_marks(1500, np.random.default_rng(7))
+    texts = [replace(marks, scores=np.full_like(marks.scores, value)) for value in extreme]
+    rows = np.array([(1, 0, 1500), (1, 10, 1400)])
+    _, scores = search_windows(texts, np.arange(1500), rows, EVERY[: 2**11])
+    assert scores.tolist() == [[1500 * value, 1390 * value] for value in extreme]
 
 
 def test_the_scores_of_wrong_codes_follow_the_null() -> None:

@@ -20,9 +20,6 @@ _FEW = 1 << 21
 """So many pairs of a position and a code are scored by NumPy, in less time than importing numba takes. Where numba is
 there already, it is quicker for any number."""
 
-_CACHE = 1 << 19
-"""Bytes of sums for one block of codes: they fit into the second-level cache."""
-
 
 def search_windows(
     texts: Sequence[ScoredPositions], places: NDArray[np.int64], windows: NDArray[np.int64], codes: NDArray[np.uint32]
@@ -45,16 +42,13 @@ def search_windows(
         return _search_few(texts, pieces, ends, count, codes)
     from ctwl_protocol.partition.kernel import in_chunks
 
-    from .compiled import BLOCK, search
+    from .compiled import SEARCHED, search
 
-    reach = max(int(np.abs(text.scores.astype(np.int64)).max(axis=1, initial=0).sum()) for text in texts)
-    half, word = (16, np.int32) if reach < 1 << 15 else (32, np.int64)
-    packed = np.asarray(sum(text.scores.astype(np.int64) << half * v for v, text in enumerate(texts)), word)
-    block = int(np.clip(_CACHE // (np.dtype(word).itemsize * count), 64, BLOCK // 2))
+    packed = np.asarray(sum(text.scores.astype(np.int32) << 16 * v for v, text in enumerate(texts)), np.int32)
 
     def work(start: int, stop: int) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
-        best, sums = np.empty((len(ends), len(texts)), np.int32), np.empty((count, block), word)
-        return best, search(texts[0].seeds, packed, pieces, ends, codes[start:stop], half, sums, best)
+        best, sums = np.empty((len(ends), len(texts)), np.int32), np.empty((count, SEARCHED), np.int64)
+        return best, search(texts[0].seeds, packed, pieces, ends, codes[start:stop], sums, best)
 
     parts = in_chunks(work, len(codes))
     best, which = (np.stack(column) for column in zip(*parts, strict=True))
