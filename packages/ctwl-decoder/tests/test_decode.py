@@ -219,7 +219,7 @@ def test_a_code_that_a_kind_of_text_fits_is_not_found(length: int, found: bool) 
             row[token] = 850
         return Rivals.of(np.arange(len(seeds)) + profile.prefix_length, weights, observed, 1000)
 
-    report = Decoder(proxy).with_weigh(weigh).decode(text, score="half")
+    report = Decoder(proxy).with_weigh(weigh).decode(text, alpha=1e-4, score="half")
     assert report.p_value < 1e-5 and report.detected is found
     assert ("No other code fits this text as well" in describe(report)) is not found
     assert (report.code if found else report.likeliest and report.likeliest.code) == code
