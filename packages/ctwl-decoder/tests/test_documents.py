@@ -21,6 +21,7 @@ from reportlab.platypus import BaseDocTemplate, Frame, PageTemplate, Paragraph
 
 from ctwl_decoder import Decoder
 from ctwl_decoder.apps.command import main
+from ctwl_decoder.documents import kinds
 from ctwl_decoder.documents.budget import Budget
 from ctwl_decoder.documents.files import read_text, texts_of
 from ctwl_decoder.documents.kinds import hides_words, kind_of
@@ -63,6 +64,11 @@ def pdf(text: str, font: str = "Times-Roman", width: float = 45, size: float = 1
     style = ParagraphStyle("narrow", fontName=font, fontSize=size, leading=1.2 * size, alignment=align)
     document.build([Paragraph(escape(line), style) for line in lines(text) if line.strip()])
     return found.getvalue()
+
+
+def test_there_is_a_file_of_each_kind_that_is_opened() -> None:
+    made = {kind_of(data) for data in [*KINDS.values(), *RARER.values(), pdf("One")]} - {None}
+    assert made == {kind for kind in vars(kinds).values() if isinstance(kind, kinds.Kind) and kind.opened}
 
 
 @pytest.mark.parametrize("name", KINDS)
