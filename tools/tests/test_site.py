@@ -12,6 +12,7 @@ import pytest
 import yaml
 from docs_site import DOCS, FORGE, ROOT, pages, rewritten, slug, spec_parts
 
+from ctwl_decoder.report.wording import FOUND, NONE_FOUND, TOO_SHORT
 from ctwl_encoder import Strategy
 
 READMES = [ROOT / "README.md", *sorted((ROOT / "packages").glob("*/README.md"))]
@@ -94,6 +95,20 @@ def test_every_environment_variable_is_in_the_table() -> None:
     read = {name for file in sources for name in re.findall(r"\bCTWL_[A-Z]+\b", file.read_text(encoding="utf-8"))}
     assert read
     assert {name for name in read if f"`{name}`" not in table} == set()
+
+
+VERDICTS = {
+    FOUND: {"README.md", "docs/index.md", "docs/readers/index.md", "docs/readers/results.md", "docs/readers/serve.md"},
+    NONE_FOUND: {"README.md", "docs/readers/index.md", "docs/readers/results.md", "docs/readers/documents.md"},
+    TOO_SHORT.partition(":")[0]: {"docs/readers/index.md"},
+}
+"""The verdicts of a report, and the pages that quote them."""
+
+
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_the_pages_quote_the_verdicts_as_the_reports_say_them(verdict: str) -> None:
+    every = {name_of(page): page.read_text(encoding="utf-8") for page in {*PAGES, *READMES}}
+    assert {name for name, text in every.items() if verdict in text} == VERDICTS[verdict]
 
 
 @pytest.mark.parametrize("strategy", Strategy)
