@@ -25,6 +25,7 @@ from ctwl_decoder.text.variants import variants_of
 from ctwl_protocol import hashing, published_names
 from ctwl_protocol.partition import reference as partition
 from ctwl_protocol.profile import TOY, TOYS
+from ctwl_protocol.text.splitting import SPLITS
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "conformance-tests" / "vectors" / "v1"
@@ -69,6 +70,11 @@ def test_a_family_keeps_to_its_schema(family: str) -> None:
     for spoiled in ({"input": {}}, {"expected": {"status": 1}}, {"id": "other/1"}, {"more": 1}):
         tests = [document["tests"][0] | spoiled]
         assert not Draft202012Validator(schema).is_valid(document | {"tests": tests}), spoiled
+
+
+def test_every_splitting_rule_has_vectors() -> None:
+    asked = {vector.input["pre_tokenizer"] for vector in load(["tokenizer"]) if "status" not in vector.expected}
+    assert asked == set(SPLITS)
 
 
 @given(st.lists(st.integers(0, 0xFFFF)))

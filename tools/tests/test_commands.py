@@ -17,6 +17,8 @@ import pytest
 from docs_site import DOCS, ROOT, pages
 from figures import EXAMPLE
 
+from ctwl_decoder.report.wording import FOUND
+
 ELSEWHERE = {
     r"(export PIP_FIND_LINKS|pip install\b)": ("tools/check_wheels.py", '"pip", "install"'),
     r"make (dist|test-dist)": (".github/workflows/ci.yml", "test-dist"),
@@ -187,7 +189,7 @@ def test_the_commands_of_a_page(session: tuple[str, ...], tmp_path: Path) -> Non
 
 @pytest.mark.slow
 def test_the_two_commands_print_what_the_pages_show(tmp_path: Path) -> None:
-    shown = re.search(r"^Watermark found:.*$", (ROOT / "README.md").read_text(encoding="utf-8"), re.M)
+    shown = re.search(rf"^{FOUND}:.*$", (ROOT / "README.md").read_text(encoding="utf-8"), re.M)
     assert shown
     encode, decode = [command for command in commands("README.md") if command.startswith("ctwl-")]
     assert [encode, decode] == commands(f"{DOCS}index.md")
@@ -198,4 +200,4 @@ def test_the_two_commands_print_what_the_pages_show(tmp_path: Path) -> None:
 def test_the_demonstration() -> None:
     script = f"{shlex.quote(sys.executable)} {shlex.quote(str(ROOT / 'tools' / 'demo.py'))}"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
-    assert "Watermark found: Example Forty-Two" in done.stdout, done.stderr
+    assert f"{FOUND}: Example Forty-Two" in done.stdout, done.stderr

@@ -27,6 +27,16 @@ for (const [name, file] of Object.entries(files(text))) {
 }
 console.log(JSON.stringify(found));
 """
+OPENED = """
+import { readFileSync } from "node:fs";
+import { openDocument } from "./src/documents/open.js";
+const found = {};
+for (const [name, data] of Object.entries(JSON.parse(readFileSync(0)))) {
+  const opened = openDocument(Buffer.from(data, "base64"));
+  found[name] = await opened.then(({ text, left }) => ({ text, left }), ({ kind }) => ({ kind }));
+}
+console.log(JSON.stringify(found));
+"""
 REFUSED = """
 import { readFileSync } from "node:fs";
 import { refusal } from "./page/result.js";
@@ -110,3 +120,26 @@ def test_the_words_of_files_are_the_same() -> None:
         found = list(opening.texts_in(base64.b64decode(data), name, budget.Budget()))
         words = "\n\n".join(str(each.text) for each in found)
         assert words.replace("\r\n", "\n").strip() == text.replace("\r\n", "\n").strip(), name
+
+
+def same(text: str) -> str:
+    """Words without the form of their line ends."""
+    return text.replace("\r\n", "\n").strip()
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no Node on this machine")
+def test_the_page_opens_a_file_of_each_kind_as_the_command_does_or_names_it() -> None:
+    text = "Caf\u00e9 \u201cone\u201d & <b> of the words it has.\n\nA second paragraph, which is longer than the first."
+    files = document_files.of_all_kinds(text) | document_files.of_rarer_forms(text)
+    del files["widest.txt"]  # browsers know no UTF-32
+    given = json.dumps({name: base64.b64encode(data).decode() for name, data in files.items()}).encode()
+    command = ["node", "--input-type=module", "-e", OPENED]
+    ran = subprocess.run(command, cwd=ROOT / "packages" / "ctwl-web", input=given, capture_output=True, check=True)
+    for name, opened in json.loads(ran.stdout).items():
+        if "text" in opened:
+            words = [str(each.text) for each in opening.texts_in(files[name], name, budget.Budget())]
+            assert len(words) == 1 + len(opened["left"]), name  # the page leaves what is attached to a mail
+            assert same(opened["text"]) == same(words[0]), name
+        else:
+            kind = kinds.kind_of(files[name])
+            assert kind is not None and opened == {"kind": kind.name}, name

@@ -12,8 +12,12 @@ import pytest
 import yaml
 from docs_site import DOCS, FORGE, ROOT, pages, rewritten, slug, spec_parts
 
+from ctwl_decoder.report.wording import FOUND, NONE_FOUND, TOO_SHORT
+from ctwl_encoder import Strategy
+
 READMES = [ROOT / "README.md", *sorted((ROOT / "packages").glob("*/README.md"))]
 PAGES = [ROOT / page for page in pages()]
+INTEGRATIONS = ROOT / "packages/ctwl-encoder/src/ctwl_encoder/integrations"
 FENCE = re.compile(r"^( *)(```+).*?^\1\2 *$", re.M | re.S)
 
 
@@ -91,6 +95,42 @@ def test_every_environment_variable_is_in_the_table() -> None:
     read = {name for file in sources for name in re.findall(r"\bCTWL_[A-Z]+\b", file.read_text(encoding="utf-8"))}
     assert read
     assert {name for name in read if f"`{name}`" not in table} == set()
+
+
+VERDICTS = {
+    FOUND: {"README.md", "docs/index.md", "docs/readers/index.md", "docs/readers/results.md", "docs/readers/serve.md"},
+    NONE_FOUND: {"README.md", "docs/readers/index.md", "docs/readers/results.md", "docs/readers/documents.md"},
+    TOO_SHORT.partition(":")[0]: {"docs/readers/index.md"},
+}
+"""The verdicts of a report, and the pages that quote them."""
+
+
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_the_pages_quote_the_verdicts_as_the_reports_say_them(verdict: str) -> None:
+    every = {name_of(page): page.read_text(encoding="utf-8") for page in {*PAGES, *READMES}}
+    assert {name for name, text in every.items() if verdict in text} == VERDICTS[verdict]
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_a_strategy_stands_where_people_look_for_it(strategy: str) -> None:
+    places = {
+        "spec/encoder.md": rf"### 8\.\d `{strategy}`",
+        "docs/providers/strategy.md": rf"\*\*`{strategy}`\*\* ",
+        "GLOSSARY.md": rf"\| strategy \| .*`{strategy}`",
+    }
+    for page, line in places.items():
+        assert re.search(rf"^{line}", (ROOT / page).read_text(encoding="utf-8"), re.M), page
+
+
+@pytest.mark.parametrize("engine", [folder.parent.name for folder in INTEGRATIONS.glob("*/__init__.py")])
+def test_an_engine_stands_where_people_look_for_it(engine: str) -> None:
+    """Other pages lead to its own, and its tests run by the Makefile or by pytest."""
+    page = f"{engine.replace('_', '-')}.md"
+    for name in (f"{DOCS}providers/index.md", "packages/ctwl-encoder/README.md"):
+        assert f"{page})" in (ROOT / name).read_text(encoding="utf-8"), name
+    tests = "packages/ctwl-encoder/tests"
+    by_make = f"{tests}/{engine}\n" in (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert by_make or (ROOT / tests / f"test_{engine}.py").exists()
 
 
 def words(text: str) -> list[str]:

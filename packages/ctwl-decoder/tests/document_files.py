@@ -14,6 +14,7 @@ import zipfile
 from collections.abc import Mapping
 from email.message import EmailMessage
 from html import escape
+from typing import Literal
 
 _TYPES = "<?xml version='1.0'?><Types xmlns='http://schemas.openxmlformats.org/package/2006/content-types'/>"
 
@@ -253,9 +254,9 @@ def response(text: str) -> bytes:
     return json.dumps({"id": "x", "choices": [{"message": {"role": "assistant", "content": text}}]}, indent=2).encode()
 
 
-def tar(text: str) -> bytes:
+def tar(text: str, mode: Literal["w:", "w:gz"] = "w:gz") -> bytes:
     found, data = io.BytesIO(), docx(text)
-    with tarfile.open(fileobj=found, mode="w:gz") as archive:
+    with tarfile.open(fileobj=found, mode=mode) as archive:
         member = tarfile.TarInfo("letters/letter.docx")
         member.size = len(data)
         archive.addfile(member, io.BytesIO(data))
@@ -293,6 +294,7 @@ def of_all_kinds(text: str) -> dict[str, bytes]:
         "stream.jsonl": streamed_lines(text),
         "letter.zip": packed({"a/letter.txt": data}),
         "letters.tgz": tar(text),
+        "letters.tar": tar(text, "w:"),
         "letter.txt.gz": gzip.compress(data),
         "letter.txt.bz2": bz2.compress(data),
         "letter.txt.xz": lzma.compress(data),

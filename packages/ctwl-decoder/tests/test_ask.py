@@ -23,6 +23,7 @@ from ctwl_decoder.apps.ask.wire import Network
 from ctwl_decoder.apps.command import main
 from ctwl_decoder.apps.serve.asking import forms_of
 from ctwl_decoder.errors import OptionOutOfRange
+from ctwl_decoder.options import ALPHA
 from ctwl_decoder.report.html import html_report
 from ctwl_protocol.environment import REGISTRY
 from ctwl_protocol.proxy import open_proxy
@@ -99,7 +100,7 @@ def test_the_signposts_detector_is_asked_about_the_passage(
     found = json.loads(out)
     (reply,) = found["replies"]
     assert (status, reply["outcome"], reply["provider"], reply["basis"]) == (0, "found", 700, ["watermark"])
-    assert (question["provider"], question["level"], question["keep_days"]) == (700, 1e-4, 0)
+    assert (question["provider"], question["level"], question["keep_days"]) == (700, ALPHA, 0)
     text = (tmp_path / "long.txt").read_text()
     assert question["text"] == text[reply["start"] : reply["end"]] and len(question["text"]) < 2 * len(marked)
     assert not found["routed"] and "Seven Hundred says that the text, or a part of it, is its own." in found["says"]
@@ -131,7 +132,7 @@ def test_a_text_without_a_signpost_is_routed_to_all(
             capsys, plain, "--yes", *local(one, two, three, four, hosts=hosts), f"--local={HOST}=127.0.0.1:1"
         )
         assert all(body_of(each.requests[0])["text"] == PLAIN for each in (one, two, three, four))
-        assert body_of(one.requests[0])["level"] == 1e-4 / 5
+        assert body_of(one.requests[0])["level"] == ALPHA / 5
     assert status == 0 and "has no signpost" in err
     for line in (
         "Seven Hundred (provider 700), characters 0 to 252: gave no answer (no-answer)",
@@ -289,7 +290,7 @@ def test_the_service_asks_about_a_text(asking: tuple[httpx.Client, Played]) -> N
     answers = client.post("/v1/ask", json={"text": PLAIN, "consent": True, "keep_days": 3}).json()
     assert answers["routed"] and [reply["outcome"] for reply in answers["replies"]] == ["found"]
     assert body_of(detector.requests[-1]) == {
-        "format": "ctwl-question/1", "provider": 700, "text": PLAIN, "level": 1e-4, "keep_days": 3,
+        "format": "ctwl-question/1", "provider": 700, "text": PLAIN, "level": ALPHA, "keep_days": 3,
     }  # fmt: skip
     assert client.post("/v1/ask", json={"text": PLAIN, "consent": True, "provider": 702}).status_code == 422
 

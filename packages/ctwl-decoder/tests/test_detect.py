@@ -14,6 +14,7 @@ from running_service import serving
 
 from ctwl_decoder import Decoder
 from ctwl_decoder.apps.serve.detect import Detection
+from ctwl_decoder.report.wording import FOUND
 from ctwl_protocol import Profile
 from ctwl_protocol.proxy import Proxy, open_proxy
 
@@ -36,9 +37,7 @@ def test_a_finding_has_the_shape_that_plug_ins_read() -> None:
     assert found["pred"] == "watermarked" and found["score"] == 1 - report.p_value > 0.9999
     (chunk,), (span,) = found["chunks"], report.spans
     assert (chunk["startchar"], chunk["endchar"], chunk["score"]) == (span.start, span.end, 1 - span.p_value)
-    assert found["says"].startswith("Watermark found") and any(
-        "not who put it there" in each for each in found["means"]
-    )
+    assert found["says"].startswith(FOUND) and any("not who put it there" in each for each in found["means"])
 
 
 def test_where_nothing_shows_the_score_says_nothing_either_way(client: httpx.Client) -> None:

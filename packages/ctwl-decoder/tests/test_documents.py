@@ -21,12 +21,14 @@ from reportlab.platypus import BaseDocTemplate, Frame, PageTemplate, Paragraph
 
 from ctwl_decoder import Decoder
 from ctwl_decoder.apps.command import main
+from ctwl_decoder.documents import kinds
 from ctwl_decoder.documents.budget import Budget
 from ctwl_decoder.documents.files import read_text, texts_of
 from ctwl_decoder.documents.kinds import hides_words, kind_of
 from ctwl_decoder.documents.layout import Glyph, text_of_pages
 from ctwl_decoder.documents.opening import texts_in
 from ctwl_decoder.errors import DecoderError, ExtraMissing, NotOpened
+from ctwl_decoder.report.wording import FOUND, TOO_SHORT
 from ctwl_decoder.text.variants import variants_of
 
 MARKED = json.loads((Path(__file__).parent / "marked.json").read_text(encoding="utf-8"))
@@ -63,6 +65,11 @@ def pdf(text: str, font: str = "Times-Roman", width: float = 45, size: float = 1
     style = ParagraphStyle("narrow", fontName=font, fontSize=size, leading=1.2 * size, alignment=align)
     document.build([Paragraph(escape(line), style) for line in lines(text) if line.strip()])
     return found.getvalue()
+
+
+def test_there_is_a_file_of_each_kind_that_is_opened() -> None:
+    made = {kind_of(data) for data in [*KINDS.values(), *RARER.values(), pdf("One")]} - {None}
+    assert made == {kind for kind in vars(kinds).values() if isinstance(kind, kinds.Kind) and kind.opened}
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -257,9 +264,9 @@ def test_of_several_texts_each_gets_a_line(tmp_path: Path, capsys: pytest.Captur
     assert main([*LIGHT, str(tmp_path)]) == 0
     told = capsys.readouterr().out.splitlines()
     assert [line.removeprefix(f"{tmp_path}/").split(":")[:2] for line in told[:4]] == [
-        ["a.txt", " Watermark found"],
-        ["b.zip/c.txt", " Watermark found"],
-        ["b.zip/d.txt", " No verdict"],
+        ["a.txt", f" {FOUND}"],
+        ["b.zip/c.txt", f" {FOUND}"],
+        ["b.zip/d.txt", f" {TOO_SHORT.partition(':')[0]}"],
         ["b.zip/e.png", " not read"],
     ]
     assert told[4] == "4 texts: 2 with a watermark, 1 too short, 1 not read."
@@ -278,7 +285,7 @@ def test_a_mail_is_reported_in_full_and_its_attachments_in_lines(
     path.write_bytes(bytes(found))
     assert main([*LIGHT, "--html", str(shown), str(path)]) == 0
     told = capsys.readouterr().out.splitlines()
-    assert told[0].startswith("Watermark found: ") and any(line.startswith("p-value") for line in told)
+    assert told[0].startswith(f"{FOUND}: ") and any(line.startswith("p-value") for line in told)
     assert told[-1].startswith(f"{path}/logo.png: not read: it is a picture") and shown.exists()
     assert main([*LIGHT, "--json", str(path)]) == 0
     assert [each["name"] for each in json.loads(capsys.readouterr().out)] == [str(path), f"{path}/logo.png"]

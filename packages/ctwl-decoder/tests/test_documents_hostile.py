@@ -27,6 +27,7 @@ from ctwl_decoder.documents.isolated import open_file
 from ctwl_decoder.documents.kinds import outer_kind
 from ctwl_decoder.documents.opening import texts_in
 from ctwl_decoder.errors import DecoderError, DocumentRefused
+from ctwl_decoder.report.wording import FOUND
 
 _PARTS = "From: a@example.org\nMIME-Version: 1.0\nDate: x\n"
 _CONTAINER = "META-INF/container.xml"
@@ -301,7 +302,7 @@ def test_a_broken_archive_in_a_mail_does_not_hide_the_mail() -> None:
 
 
 def test_the_name_of_a_part_steers_no_terminal_and_breaks_no_line() -> None:
-    names = ["a\x1b]0;owned\x07.txt", "\nletter.zip/b: Watermark found", "\u202egnp.txt", "c" * 60_000]
+    names = ["a\x1b]0;owned\x07.txt", f"\nletter.zip/b: {FOUND}", "\u202egnp.txt", "c" * 60_000]
     found = open_file(packed(dict.fromkeys(names, b"\x89PNG\r\n\x1a\n")), "letter.zip")
     told = [str(Verdict(each.name, each.text)) for each in found if isinstance(each.text, DecoderError)]
     assert len(told) == 4 and all(line.isprintable() and len(line) < 500 for line in told), told

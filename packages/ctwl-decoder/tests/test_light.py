@@ -25,6 +25,7 @@ from ctwl_decoder.apps.command import main
 from ctwl_decoder.documents.found import Found
 from ctwl_decoder.errors import ExtraMissing
 from ctwl_decoder.options import ALPHA
+from ctwl_decoder.report.wording import NONE_FOUND
 from ctwl_decoder.search.plan import LIGHT_FIRST, NO_CODES, SearchPlan
 from ctwl_decoder.statistics.light import light_scores, likelier, rank_table, soft_table
 from ctwl_decoder.statistics.null import null_of, tail_of
@@ -171,7 +172,7 @@ def test_whether_a_text_is_too_short_does_not_hang_on_the_slots_that_were_read()
 def test_a_proxy_lm_that_is_not_here_leaves_the_ranks() -> None:
     proxy = refuses(ProxyNotFound("the weights are nowhere", "fetch the weights"))
     said = command_refuses(proxy)
-    assert "The quick reading says: No watermark found (p = " in said[0] and "not here" in said[1]
+    assert f"The quick reading says: {NONE_FOUND} (p = " in said[0] and "not here" in said[1]
     assert any("--light" in line for line in said) and "  fetch the weights" in said
     assert all(len(line) <= 120 for line in said[1:])
     assert command_refuses(proxy, "--full") == ["ctwl-decode: proxy-not-found: the weights are nowhere"]
@@ -220,10 +221,11 @@ def test_a_long_stretch_that_light_cannot_read_is_not_passed_over(marked: str) -
     """What another provider may have written there shows by the proxy LM alone."""
     other = " ".join(f"{i} {word}" for i, word in enumerate(PLAIN.split() * 2))
     asked = []
-    report = Decoder(refuses()).decode(marked + "\n\n" + other, score="light")
+    text, decoder = marked + "\n\n" + other, Decoder(refuses())
+    report = decoder.decode(text, alpha=1e-4, score="light")
     assert report.detected
     with pytest.raises(ExtraMissing):
-        Decoder(refuses()).decode(marked + "\n\n" + other, progress=lambda done, total: asked.append((done, total)))
+        decoder.decode(text, alpha=1e-4, progress=lambda done, total: asked.append((done, total)))
     assert asked == [(0, report.tokens - 10)]
 
 

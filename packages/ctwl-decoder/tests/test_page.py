@@ -15,6 +15,7 @@ from running_service import serving
 from ctwl_decoder import Decoder
 from ctwl_decoder.apps.serve.limits import Limits
 from ctwl_decoder.report.html import html_report
+from ctwl_decoder.words import english
 from ctwl_protocol import Profile, hashing
 from ctwl_protocol.partition import kernel
 from ctwl_protocol.proxy import Proxy, open_proxy
@@ -118,7 +119,7 @@ def test_the_language_model_reads_what_the_page_has_read(
             page.screenshot(path=f"{os.environ['CTWL_SCREENSHOTS']}/{scheme}.png", full_page=True)
     whole.click()
     sync_api.expect(whole).to_be_hidden(timeout=PATIENCE)
-    sync_api.expect(page.locator("#verdict")).to_have_text("No watermark was found")
+    sync_api.expect(page.locator("#verdict")).to_have_text(english()["none"])
     assert "light-" not in page.locator("#expert").text_content()
     assert "this quick reading" not in page.locator("#means").inner_text()
 
@@ -157,13 +158,13 @@ def marked(words: int, code: int, proxy: Proxy) -> str:
 def test_a_profile_that_the_page_cannot_read_is_read_by_the_service(page: sync_api.Page, proxy: Proxy) -> None:
     code = marked(130, 77, proxy)
     read(page, f"{HUMAN[:300]}\n{code}\n")
-    sync_api.expect(page.locator("#verdict")).to_have_text("A watermark was found in a part of the text")
+    sync_api.expect(page.locator("#verdict")).to_have_text(english()["found-part"])
     (passage,) = page.locator("mark").all_text_contents()
     assert len(passage) > 400 and passage[20:-20] in code
     assert page.get_by_role("button", name=WHOLE).is_hidden()
     assert page.locator("#examples button").count() == 0  # they are marked under another profile
     read(page, HUMAN)
-    sync_api.expect(page.locator("#verdict")).to_have_text("No watermark was found")
+    sync_api.expect(page.locator("#verdict")).to_have_text(english()["none"])
     read(page, "Hello.")
     sync_api.expect(page.locator("#verdict")).to_have_text("The text is too short for an answer")
 
@@ -209,4 +210,4 @@ def test_a_question_to_the_service_can_be_taken_back(page: sync_api.Page) -> Non
     sync_api.expect(page.get_by_role("status")).to_contain_text("Stopped")
     page.unroute("**/v1/decode")
     read(page, HUMAN)
-    sync_api.expect(page.locator("#verdict")).to_have_text("No watermark was found")
+    sync_api.expect(page.locator("#verdict")).to_have_text(english()["none"])

@@ -18,6 +18,7 @@ from ctwl_decoder import Decoder
 from ctwl_decoder.apps.command import main
 from ctwl_decoder.apps.prove import Proof, Verification, verify
 from ctwl_decoder.errors import InputTooLarge, OptionOutOfRange, ProofMalformed, ProofUnfounded
+from ctwl_decoder.report.wording import FOUND
 from ctwl_encoder import Encoder
 from ctwl_encoder.models import load_model
 from ctwl_protocol import Profile, canonical, environment, get_profile, hashing
@@ -301,7 +302,7 @@ def day(instant: int) -> str:
 def test_the_commands_prove_and_verify(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["prove", "letter.txt", "--profile", "ann.ctwl", "--out", "proof.ctwl"]) == 0
     out, err = capsys.readouterr()
-    assert "Watermark found" in out and "reveals the key" in err
+    assert FOUND in out and "reveals the key" in err
     assert "Only someone with the profile's key" in out and "Anyone can write" not in out
     assert (desk / "proof.ctwl").stat().st_mode & 0o077 == 0
     assert main(["prove", "letter.txt", "--profile", "ann.ctwl", "--out", "proof.ctwl"]) == 2

@@ -21,6 +21,7 @@ from ctwl_decoder.apps.command import main
 from ctwl_decoder.report.html import html_report
 from ctwl_decoder.report.signposts import resolve_code, resolve_provider, signpost
 from ctwl_decoder.report.terminal import show
+from ctwl_decoder.report.wording import NONE_FOUND, TOO_SHORT
 from ctwl_protocol import Beacon
 from ctwl_protocol.environment import REGISTRY
 from ctwl_protocol.proxy import open_proxy
@@ -134,10 +135,10 @@ def test_the_command_resolves_a_code_a_provider_and_a_text(
     assert (status, one["code"], one["model"], one["says"]) == (0, CODE, "Nine", SAYS)
     (tmp_path / "plain.txt").write_text("The council met on Tuesday and talked about the bridge. " * 9)
     status, out, _ = resolved(capsys, str(tmp_path / "plain.txt"), "--light", "--profile", OFFLINE)
-    assert (status, out) == (1, "No watermark found.\n")
+    assert (status, out) == (1, f"{NONE_FOUND}.\n")
     (tmp_path / "short.txt").write_text("Hello.")
     status, out, _ = resolved(capsys, str(tmp_path / "short.txt"), "--light", "--profile", OFFLINE)
-    assert (status, out) == (1, "No verdict: the text is too short.\n")
+    assert (status, out) == (1, f"{TOO_SHORT}.\n")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ctwl_encoder.command import main
+from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.integrations.llama_cpp.server import main as serve
 
 
@@ -23,7 +24,7 @@ from ctwl_encoder.integrations.llama_cpp.server import main as serve
         (["--temperature", "nan", "hello"], "--temperature is 'nan'; it must be a number, at least 0 and at most 1000"),
         (["--temperature", "0.0001", "hello"], "--temperature is 0.0001; it must be 0 (greedy) or from 0.001 to 1000"),
         (["--top-p", "0", "hello"], "--top-p is '0'; it must be a number, above 0 and at most 1"),
-        (["--strategy", "loud", "hello"], "--strategy is 'loud'; it must be one of unbiased, gumbel, delta"),
+        (["--strategy", "loud", "hello"], f"--strategy is 'loud'; it must be one of {', '.join(Strategy)}"),
         (["--min-new-tokens", "300", "hello"], "--min-new-tokens is above --max-new-tokens, 200; raise that too"),
         (["--max-new-tokens", "0", "hello"], "--max-new-tokens is '0'; it must be a whole number, at least 1"),
         (["--num-beams", "2", "--top-p", "0.5", "hello"], "leave --temperature and --top-p out, or --num-beams"),

@@ -22,6 +22,7 @@ from ctwl_encoder.core.text_state import TextState
 from ctwl_protocol.partition import reference
 from ctwl_protocol.proxy import Proxy, open_proxy
 
+KEEPING = [strategy for strategy in Strategy if strategy.keeps_distribution]
 WORDS = " The council said that Washington's new bridge, in 2023, will cost $12.50 more:\n\n - the\tstate of the river"
 
 
@@ -33,10 +34,8 @@ def made_logits(bridge: Bridge, rows: int, seed: int, spread: float = 3.0) -> np
     return logits
 
 
-@pytest.mark.parametrize(
-    ("strategy", "fresh"),
-    [(Strategy.UNBIASED, (0.0, 0.3, 0.5)), (Strategy.GUMBEL, (0.0, 0.0, 0.0)), (Strategy.GUMBEL, (0.0, 0.3, 1.0))],
-)
+@pytest.mark.parametrize("fresh", [(0.0, 0.0, 0.0), (0.0, 0.3, 1.0)])
+@pytest.mark.parametrize("strategy", KEEPING)
 def test_the_device_path_keeps_the_tokens_that_the_reference_keeps(
     bridge: Bridge, smollm2: tuple[Any, Any], strategy: Strategy, fresh: tuple[float, ...]
 ) -> None:
@@ -201,7 +200,7 @@ def test_texts_that_take_turns_keep_their_marks(bridge: Bridge, smollm2: tuple[A
     assert seen[0] == seen[1]
 
 
-@pytest.mark.parametrize("strategy", [Strategy.UNBIASED, Strategy.GUMBEL])
+@pytest.mark.parametrize("strategy", KEEPING)
 def test_a_marker_that_has_warmed_up_marks_as_another(
     bridge: Bridge, smollm2: tuple[Any, Any], strategy: Strategy, monkeypatch: pytest.MonkeyPatch
 ) -> None:

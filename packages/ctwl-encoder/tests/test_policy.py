@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.errors import NotLeftToClients, OptionOutOfRange
 from ctwl_encoder.integrations.policy import Policy
 from ctwl_protocol import Beacon
@@ -148,7 +149,7 @@ def test_repeats_are_skipped_where_a_number_stands_for_true(given: object) -> No
         ({"layout": 2, "codes": [43_211, 7]}, {"ctwl_version": 4}, "a beacon of your own needs ctwl_provider"),
         ({"provider": 42}, {"ctwl_delta": 0}, "ctwl_delta is 0; it must be a number"),
         ({}, {"ctwl_provider": "x"}, "ctwl_provider is 'x'; it must be a whole number"),
-        ({}, {"ctwl_strategy": "loud"}, "ctwl_strategy is 'loud'; it must be one of unbiased, gumbel, delta"),
+        ({}, {"ctwl_strategy": "loud"}, f"ctwl_strategy is 'loud'; it must be one of {', '.join(Strategy)}"),
         ({"layout": 2, "codes": [43_211, 7]}, {"ctwl_nonce": 5}, "a beacon of your own needs ctwl_provider"),
         ({}, {"ctwl_provider": 42, "ctwl_layout": 3}, "ctwl_layout goes with ctwl_codes; give both"),
         ({}, {"ctwl_provider": 42, "ctwl_layout": "foo"}, "ctwl_layout is 'foo'; it must be a whole number"),
@@ -179,7 +180,7 @@ def test_who_asks_for_a_mark_and_would_get_none_is_told(
         ({"clients": {"nonce": []}}, 'nonce is .*; it must be "any" or a list of numbers'),
         ({"clients": {"delta": {"max": 3}}}, 'an object of "least" and "most"'),
         ({"clients": {"delta": {"most": "3"}}}, 'an object of "least" and "most"'),
-        ({"clients": {"strategy": ["loud"]}}, "a list of off, unbiased, gumbel, delta"),
+        ({"clients": {"strategy": ["loud"]}}, f"a list of off, {', '.join(Strategy)}"),
         ({"clients": {"strategy": [{}]}}, "a list of off"),
         ({"clients": {"codes": [[1]]}}, 'codes is .*; it must be "any"'),
         ({"strategy": "off"}, "strategy is 'off'"),

@@ -23,7 +23,7 @@ from transformers import (
 from ctwl_decoder import Decoder
 from ctwl_encoder import Bridge, CTWLLogitsProcessor, CTWLWatermarkingConfig, Encoder
 from ctwl_encoder.core.payload import Payload
-from ctwl_encoder.core.strategies import Decoding
+from ctwl_encoder.core.strategies import Decoding, Strategy
 from ctwl_encoder.errors import ConfigMalformed, OptionOutOfRange, StrategyUnsuitable
 from ctwl_encoder.integrations.transformers import ProcessorConfig, WatermarksInTurn
 from ctwl_protocol import Beacon, CTWLError, environment
@@ -65,7 +65,7 @@ def test_each_row_of_a_padded_batch_has_a_code_of_its_own(
     assert [toy_decoder.decode(text).code for text in texts] == CODES
 
 
-@pytest.mark.parametrize("strategy", ["unbiased", "gumbel", "delta"])
+@pytest.mark.parametrize("strategy", Strategy)
 def test_where_a_grammar_leaves_no_choice_the_text_is_the_grammars(
     strategy: str, toy: Encoder, toy_decoder: Decoder, prompts: list[str]
 ) -> None:

@@ -187,7 +187,7 @@ def test_the_text_of_an_encoder_decoder_is_marked(
     assert toy_decoder.decode(toy.tokenizer.decode(ids[0, 1:], skip_special_tokens=True)).code == CODE
 
 
-@pytest.mark.parametrize("strategy", ["unbiased", "gumbel"])
+@pytest.mark.parametrize("strategy", [strategy for strategy in Strategy if strategy.keeps_distribution])
 @pytest.mark.parametrize(
     "asked", [{}, {"num_beams": 2}, {**SAMPLED, "num_beams": 2}, {"prompt_lookup_num_tokens": 3}], ids=str
 )
@@ -291,7 +291,7 @@ def test_one_candidate_is_no_choice(toy: Encoder, config: CTWLWatermarkingConfig
         write(toy, watermarking_config=config, do_sample=True, **asked, max_new_tokens=2)
 
 
-@pytest.mark.parametrize("strategy", ["unbiased", "gumbel", "delta"])
+@pytest.mark.parametrize("strategy", Strategy)
 @pytest.mark.parametrize("asked", [{"temperature": 0.7}, {"top_p": 0.9}, {}], ids=str)
 def test_nothing_cuts_into_what_a_plain_processor_has_marked(
     toy: Encoder, strategy: str, asked: dict[str, float]

@@ -15,11 +15,12 @@ from transformers import PreTrainedTokenizerFast
 from ctwl_protocol.bridge import Bridge, Written, read_vocabulary
 from ctwl_protocol.bridge import bridge as bridge_module
 from ctwl_protocol.bridge.continuations import Continuations
-from ctwl_protocol.bridge.written import Tail, breaks, grow, visible
+from ctwl_protocol.bridge.written import Tail, breaks, grow, kind, visible
 from ctwl_protocol.causal_lm import load_tokenizer
 from ctwl_protocol.errors import TokenizerUnsupported
 from ctwl_protocol.proxy import Proxy, ProxyTokenizer
 from ctwl_protocol.text.normalization import WHITE_SPACE, normalize_within
+from ctwl_protocol.text.splitting import SPLITS, SplittingRule, build_bpe
 
 SCRIPTS = list(dict.fromkeys(TEXT))
 
@@ -58,6 +59,27 @@ def test_a_text_that_grows_has_the_readers_tokens_wherever_it_is_cut(proxy: Prox
 def test_a_text_that_grows_byte_by_byte_has_the_readers_tokens_in_every_script(proxy: Proxy) -> None:
     data = TEXT.encode()
     check_written(proxy, data, list(range(len(data))))
+
+
+@pytest.mark.parametrize("rule", SPLITS)
+@given(*[st.text(st.sampled_from([*"aT1 \n\t.,'", *SCRIPTS]), max_size=20)] * 2)
+def test_each_splitting_rule_cuts_where_its_table_says(rule: SplittingRule, text: str, more: str) -> None:
+    """What stands before such a cut stays the same whatever follows, and what stands behind it needs nothing before."""
+    split, table = build_bpe({}, [], rule).pre_tokenizer.pre_tokenize_str, breaks(rule)
+    text, more = (
+        normalize_within("".join(c for c in each if unicodedata.category(c) != "Cn")) for each in (text, more)
+    )
+
+    def cuts(given: str) -> list[int]:
+        ends = np.cumsum([len(piece) for piece, _ in split(given)]).tolist()  # a piece has a character for each byte
+        return [i for i in range(1, len(given)) if len(given[:i].encode()) in ends]
+
+    for cut in range(1, len(text)):
+        if table[kind(text[cut - 1]), kind(text[cut])]:
+            longer = cuts(text + more)
+            assert cut in longer
+            assert [i for i in longer if i <= cut] == [i for i in cuts(text) if i <= cut]
+            assert [cut + i for i in cuts(text[cut:])] == [i for i in cuts(text) if i > cut]
 
 
 def test_lines_that_end_in_every_way_are_read_as_a_reader_does(proxy: Proxy) -> None:

@@ -30,6 +30,7 @@ from ctwl_protocol.profile import GPT2, STANDARD, Llama, ProxyModel, has_public_
 from ctwl_protocol.profile.command import _described, main
 from ctwl_protocol.profile.model_folder import read_model
 from ctwl_protocol.profile.private import MAX_USER, commitment, for_user, new_private, write_private
+from ctwl_protocol.text.splitting import SPLITS, build_bpe, find_rule
 
 PUBLIC = get_profile("org.ctwl.smollm2-135m.1")
 OWN = new_private("com.example.mark.1", PUBLIC)
@@ -294,6 +295,15 @@ def test_the_splitting_rule_is_found_by_comparison(folder: Path) -> None:
         (folder / "tokenizer.json").write_text(tokenizer_json(folder / "vocab.json", folder / "merges.txt", **other))
         with pytest.raises(ProxyMalformed, match="none of the named rules"):
             read_model(folder)
+
+
+@pytest.mark.parametrize("rule", SPLITS)
+def test_every_splitting_rule_is_told_from_the_others(folder: Path, rule: str) -> None:
+    shorten(folder, 1000)
+    tokens = json.loads((folder / "vocab.json").read_bytes())
+    lines = (folder / "merges.txt").read_text("utf-8").split("\n")[1:]
+    pairs = [(left, right) for left, right in (line.split(" ") for line in lines if line)]
+    assert find_rule(tokens, pairs, build_bpe(tokens, pairs, rule).to_str().encode()) == rule
 
 
 @pytest.mark.parametrize(

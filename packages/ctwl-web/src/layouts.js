@@ -9,6 +9,9 @@ const hop = (i) => BEACON.map(([name, bits]) => [`${name}_${i}`, bits]);
 /** The layouts of this specification. */
 export const LAYOUTS = RECORDS.layouts.map(({ number, name, fields }) => layout(number, name, [...BEACON, ...fields]));
 
+/** The layouts of nothing but beacons, the shortest first. */
+const RELAYS = LAYOUTS.filter(({ codes, hops }) => codes === hops).toSorted((one, other) => one.codes - other.codes);
+
 /** A layout, checked, with `codes`, `hops` and `authenticated`; refused as `layout-malformed`. */
 export function layout(number, name, fields) {
   const need = (holds, why) => require(holds, "layout-malformed", why);
@@ -16,7 +19,7 @@ export function layout(number, name, fields) {
   need(fields.every(([, bits]) => Number.isInteger(bits) && bits >= 1), "a field has a bit at least");
   need(new Set(fields.map(([field]) => field)).size === fields.length, "a field's name comes once");
   const width = fields.reduce((sum, [, bits]) => sum + bits, 0);
-  need(width % CODE_BITS === 0 && width >= CODE_BITS && width <= RECORDS.codes * CODE_BITS, "fields fill 20, 40, 60 or 80 bits");
+  need(width % CODE_BITS === 0 && width >= CODE_BITS && width <= RECORDS.codes * CODE_BITS, `fields fill 1 to ${RECORDS.codes} codes`);
   need(BEACON.every(([field, bits], i) => fields[i]?.[0] === field && fields[i][1] === bits), "the beacon comes first");
   const at = fields.findIndex(([field]) => field === "authenticator");
   need(at < 0 || (at === fields.length - 1 && fields[at][1] === CODE_BITS), "an authenticator is the last code");
@@ -57,7 +60,7 @@ export function recordFields({ fields: widths }, codes) {
 /** 9.3 The layout and codes that carry a chain of beacons (the newest first) on behind one's own. */
 export function relay(chain, own, full = "drop") {
   [own, ...chain].forEach((code) => inRange(code, CODE_BITS, "a beacon"));
-  require(chain.length < RECORDS.codes || full === "drop", "relay-full", "the chain has four hops already");
-  const codes = [own, ...chain].slice(0, RECORDS.codes);
-  return { layout: [1, 5, 6, 7][codes.length - 1], codes };
+  require(chain.length < RELAYS.length || full === "drop", "relay-full", `the chain has ${chain.length} hops already`);
+  const codes = [own, ...chain].slice(0, RELAYS.length);
+  return { layout: RELAYS[codes.length - 1].number, codes };
 }

@@ -19,8 +19,7 @@ from ctwl_protocol.command import closed_output_is_fine, command_parser, note, r
 from ctwl_protocol.environment import PROFILE, PROXY, REGISTRY
 from ctwl_protocol.files import read_bounded
 from ctwl_protocol.profile import OFFLINE
-from ctwl_protocol.records.layouts import MAX_CODES
-from ctwl_protocol.records.record import Record, relayed
+from ctwl_protocol.records.record import MAX_HOPS, Record, relayed
 from ctwl_protocol.records.sealing import ProviderKeys
 
 from .arguments import add_model_options, add_options, asked_options, check_version
@@ -186,7 +185,7 @@ def chain_of(path: str, profile: Profile, proxy_path: str | None) -> tuple[Beaco
     chain = record.chain if record else []
     if not chain:
         note(f"ctwl-encode: {path} carries no record; the text begins a chain")
-    if len(chain) == MAX_CODES:
+    if len(chain) == MAX_HOPS:
         note("ctwl-encode: the chain is full; its oldest hop is dropped")
     return tuple(Beacon(hop.provider, hop.version, hop.nonce) for hop in chain)
 

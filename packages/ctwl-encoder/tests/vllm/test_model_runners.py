@@ -203,7 +203,7 @@ def test_what_clients_ask_for_makes_no_more_markers(folder: Path) -> None:
     """A marker has tables and caches, so there is one for each strategy, whatever the requests say of their texts."""
     runner = Runner(folder, {"provider": 42, "profile": PROFILE})
     words = load_model("smollm2")[1](PROMPTS[0])["input_ids"]
-    for strategy in ("unbiased", "gumbel", "delta"):
+    for strategy in Strategy:
         for slot in range(4):
             asked = {"ctwl_strategy": strategy, "ctwl_fresh": slot / 7, "ctwl_skip_repeats": slot > 1}
             params = SamplingParams(temperature=1.0, extra_args=asked)
@@ -211,10 +211,10 @@ def test_what_clients_ask_for_makes_no_more_markers(folder: Path) -> None:
             assert runner.add(slot, words, params)
     texts = [served.text for _, served in sorted(runner.processor.rows.served.items())]
     assert [text.skip_repeats for text in texts] == [False, False, True, True]
-    assert runner.processor.serving.marker_of.cache_info().currsize == 3
+    assert runner.processor.serving.marker_of.cache_info().currsize == len(Strategy)
 
 
-@pytest.mark.parametrize("strategy", ["unbiased", "gumbel", "delta"])
+@pytest.mark.parametrize("strategy", Strategy)
 def test_drafts_are_verified_by_the_distribution_that_is_marked_behind_them(folder: Path, strategy: str) -> None:
     """Each row is marked as it would be without drafts; words come back within a step, where they are left alone.
 
@@ -417,7 +417,7 @@ def observed() -> float:
     """How many texts were observed."""
     return sum(
         prometheus_client.REGISTRY.get_sample_value("ctwl_text_chance_found_count", {"strategy": strategy}) or 0.0
-        for strategy in ("unbiased", "gumbel", "delta")
+        for strategy in Strategy
     )
 
 

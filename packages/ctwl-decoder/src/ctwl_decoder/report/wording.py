@@ -10,6 +10,7 @@ from ctwl_protocol.profile import OFFLINE
 from ..text.variants import AS_GIVEN
 from .model import CHAT_TOKENS, ENOUGH_TOKENS, ENOUGH_WORDS, BodyReport, Hop, ReadRecord, Report, Span
 
+FOUND = "Watermark found"
 NONE_FOUND = "No watermark found"
 TOO_SHORT = "No verdict: the text is too short"
 NO_PROOF = (
@@ -58,9 +59,9 @@ def headline(report: Report) -> str:
     codes = {span.code for span in report.spans}
     origin = describe_origin(report.spans[0]) if len(codes) == 1 else f"{len(codes)} records"
     if len(report.spans) == 1 and report.spans[0].tokens == report.tokens:
-        return f"Watermark found: {origin}"
+        return f"{FOUND}: {origin}"
     passages = "a passage" if len(report.spans) == 1 else f"{len(report.spans)} passages"
-    return f"Watermark found in {passages}: {origin}"
+    return f"{FOUND} in {passages}: {origin}"
 
 
 def caveats(report: Report) -> list[str]:
@@ -112,11 +113,11 @@ def _describe_spans(spans: list[Span]) -> list[str]:
     if len(spans) == 1:
         (span,) = spans
         return [
-            f"Watermark found: {describe_origin(span)}",
+            f"{FOUND}: {describe_origin(span)}",
             f"where     characters {span.start} to {span.end}",
             *(f"{label:<9} {text}" for label, text in describe_record(span.record)),
         ]
-    lines = [f"Watermark found in {len(spans)} passages"]
+    lines = [f"{FOUND} in {len(spans)} passages"]
     for span in spans:
         place = f"characters {span.start} to {span.end}"
         lines.append(f"{place}: {describe_origin(span)}, p-value {format_p_value(span.p_value)}")
@@ -134,7 +135,7 @@ def describe_body(report: BodyReport) -> str:
         return "\n".join([f"{NONE_FOUND} in these texts ({why}).", size, NO_PROOF])
     return "\n".join(
         [
-            f"Watermark found in these texts together: {describe_hop(report.origin)}",
+            f"{FOUND} in these texts together: {describe_hop(report.origin)}",
             f"p-value   {format_p_value(report.p_value)}   how often chance would do as well, over all providers, "
             "model versions and nonces searched",
             size,

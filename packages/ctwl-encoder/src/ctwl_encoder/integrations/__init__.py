@@ -1,1 +1,1 @@
-"""The marker inside serving engines: transformers, vLLM, SGLang and llama.cpp."""
+"""The marker inside serving engines: what they share, and a folder for each."""

@@ -13,7 +13,7 @@ from ..errors import FieldOutOfRange, RelayFull
 from ..profile.document import Profile
 from ..schema import Part
 from .beacon import Beacon
-from .layouts import LAYOUTS, MAX_CODES, Layout, find_layout
+from .layouts import LAYOUTS, Layout, find_layout
 
 
 class RecordDocument(Part):
@@ -95,6 +95,9 @@ def check_of(layout: Layout, codes: Sequence[int]) -> int:
 
 _RELAYS = {layout.hops: layout for layout in LAYOUTS if layout.codes == layout.hops}
 
+MAX_HOPS = max(_RELAYS)
+"""Most beacons of a chain."""
+
 
 def relayed(chain: Sequence[Beacon], own: Beacon, *, full: Literal["drop", "refuse"] = "drop") -> Record:
     """The record of a text that goes through one more model.
@@ -102,14 +105,14 @@ def relayed(chain: Sequence[Beacon], own: Beacon, *, full: Literal["drop", "refu
     Args:
         chain: the beacons that the text carried before, the newest first; empty for a text without a record.
         own: the new model's beacon.
-        full: what to do where there are four already: drop the oldest, or refuse.
+        full: what to do where there are :data:`MAX_HOPS` already: drop the oldest, or refuse.
 
     Raises:
         RelayFull: the chain is full, and ``full`` is "refuse".
     """
-    if len(chain) >= MAX_CODES and full == "refuse":
+    if len(chain) >= MAX_HOPS and full == "refuse":
         raise RelayFull(f"the text went through {len(chain)} models already; drop the oldest, or write a new record")
-    hops = (own, *chain)[:MAX_CODES]
+    hops = (own, *chain)[:MAX_HOPS]
     return Record(_RELAYS[len(hops)], tuple(hop.code for hop in hops))
 
 

@@ -1,9 +1,9 @@
 """`ctwl-decode page`: write the page into a folder, for any web server or to open from the folder.
 
 The page is one file, index.html, with all that it needs. It reads texts in the browser by the ranks of their tokens, as
-ctwl-decode --light does, and gives the same p-values. It opens DOCX, ODT, EPUB, HTML, mail and chats. Nothing is loaded
-and nothing is sent: its content security policy forbids it. It works from any web server, and opened as a file. It
-needs a browser from 2023 or later.
+ctwl-decode --light does, and gives the same p-values. It opens documents, mail and chats, too. Nothing is loaded and
+nothing is sent: its content security policy forbids it. It works from any web server, and opened as a file. It needs a
+browser from 2023 or later.
 
 A translation is a file: copy the words that --print-words prints, translate them, and name the file for --words.
 """

@@ -67,8 +67,7 @@ class Question(BaseModel):
     score: ScoreName = Field(
         default="auto",
         description="How positions are scored: by the tokens' ranks alone (light); by the proxy LM (whole), which is "
-        "the better of half, for unbiased and delta, and race, for gumbel; light where that is conclusive, else whole "
-        "(auto).",
+        "the better of half and race; light where that is conclusive, else whole (auto).",
     )
     beacons: list[Annotated[tuple[Provider, _Version], Strict(False)]] | None = Field(
         default=None,
