@@ -83,7 +83,8 @@ def older(*found: dict[str, Any]) -> str:
     if not days:
         return ""
     shown = map(datetime.date.fromisoformat, sorted({days[0], days[-1]}))
-    return f"\nRead by an older decoder, of {' to '.join(f'{day.day} {day:%B %Y}' for day in shown)}."
+    told = " to ".join(f"{day.day} {day:%B %Y}" for day in shown)
+    return f"\nMeasured by an older decoder, of {told}; not repeated since."
 
 
 def grouped(rows: list[dict[str, Any]], *names: str) -> list[list[dict[str, Any]]]:

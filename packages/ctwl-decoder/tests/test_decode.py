@@ -523,12 +523,23 @@ def given(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
 
 
-def test_the_command_finds_nothing_in_human_text(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("named", [["-"], []], ids=["named", "without a name"])
+def test_the_command_finds_nothing_in_human_text_on_standard_input(
+    named: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     given(HUMAN["exceptions"][:500].encode(), monkeypatch)
-    assert main([*VANILLA, "-"]) == 1
+    assert main([*VANILLA, *named]) == 1
     assert capsys.readouterr().out.startswith(f"{NONE_FOUND} (p = ")
+
+
+def test_on_a_terminal_the_command_asks_for_a_text(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given(b"", monkeypatch)
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+    with pytest.raises(SystemExit, match="2"):
+        main(VANILLA)
+    assert "name a text, or - for standard input" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -105,10 +105,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "files",
         metavar="FILE",
-        nargs="+",
+        nargs="*",
         help="a text in UTF-8, a document (DOCX, PPTX, ODT, EPUB, HTML, mail, notebook, subtitles, chat; PDF and RTF "
-        "with the extra [documents]), an archive or a folder of these; - reads standard input. Of several texts each "
-        "gets a line",
+        "with the extra [documents]), an archive or a folder of these; - reads standard input, and so "
+        "does the command without FILE where that is no terminal. Of several texts each gets a line",
     )
     parser.add_argument(
         "--together",
@@ -281,6 +281,10 @@ def _run(argv: list[str]) -> int:
     if argv and (similar := get_close_matches(argv[0], _COMMANDS, n=1)) and not Path(argv[0]).exists():
         _parser().error(f"{argv[0]} is not a file and not a command; did you mean {similar[0]}?")
     arguments = _parser().parse_args(argv)
+    if not arguments.files:
+        if sys.stdin.isatty():
+            _parser().error("name a text, or - for standard input")
+        arguments.files = ["-"]
     _check(arguments)
     names = list(files_in(arguments.files))
     if arguments.html and len(names) > 1:

@@ -106,7 +106,7 @@ def describe(report: Report) -> str:
         lines.append(f"read      {report.form}")
     if report.registry:
         lines.append(f"registry  {report.registry}")
-    return "\n".join([*lines, size, _forgeable(report), *_ask(report), *others])
+    return "\n".join([*lines, size, _forgeable(report), NOTHING_ELSE, *_ask(report), *others])
 
 
 def _describe_spans(spans: list[Span]) -> list[str]:

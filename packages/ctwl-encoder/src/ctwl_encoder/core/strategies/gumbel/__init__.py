@@ -6,7 +6,7 @@ from .reference import exponential_minimum
 __all__ = ["TRAITS"]
 
 TRAITS = Traits(
-    "keeps it too and is the clearest in short or predictable texts, but takes most of the variety between texts",
+    "keeps it too and is the clearest in short or predictable texts, but texts of one prompt and one nonce are alike",
     factors=exponential_minimum,
     bits_per_token=1.0,  # 44 tokens for one code (evaluation/reading/entropy.py has fewer)
     ranks=True,
