@@ -36,6 +36,9 @@ PROMPTS = [
 LONG = {"min_tokens": 150}
 """No end before so many tokens. At the server's temperature of 0.8 they are marked by ``gumbel``."""
 
+SAME = LONG | {"ctwl_nonce": 5}
+"""The same text each time, where a nonce is left to clients."""
+
 
 @pytest.fixture(scope="session")
 def decoder() -> Decoder:
@@ -118,20 +121,20 @@ def read(decoder: Decoder, text: str) -> tuple[int | None, int | None]:
 
 def test_a_client_that_knows_nothing_gets_marked_text(client: Any, decoder: Decoder) -> None:
     """By completions, by a stream, and in a chat; a temperature of 1 is marked by ``unbiased``."""
-    assert read(decoder, write(client, PROMPTS[0], **LONG)) == (42, 3)
-    stream = asked(client, PROMPTS[1], stream=True, **LONG)
+    assert read(decoder, write(client, PROMPTS[0], **SAME)) == (42, 3)
+    stream = asked(client, PROMPTS[1], stream=True, **SAME)
     assert read(decoder, "".join(part.choices[0].text for part in stream)) == (42, 3)
     messages = [{"role": "user", "content": "Write a long story about a bridge, a river and a council."}]
-    answer = client.chat.completions.create(model="", messages=messages, max_tokens=150, extra_body=LONG)
+    answer = client.chat.completions.create(model="", messages=messages, max_tokens=150, extra_body=SAME)
     assert read(decoder, answer.choices[0].message.content) == (42, 3)
     plain = {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "min_p": 0.0, "min_tokens": 400, "max_tokens": 400}
     assert read(decoder, write(client, PROMPTS[2], **plain)) == (42, 3)
 
 
 def test_a_request_has_a_record_of_its_own_or_none(client: Any, decoder: Decoder) -> None:
-    assert read(decoder, write(client, PROMPTS[0], ctwl_provider=7, ctwl_version=1, **LONG)) == (7, 1)
+    assert read(decoder, write(client, PROMPTS[0], ctwl_provider=7, ctwl_version=1, **SAME)) == (7, 1)
     assert read(decoder, write(client, PROMPTS[0], ctwl_strategy="off", **LONG)) == (None, None)
-    assert read(decoder, write(client, PROMPTS[0], **LONG)) == (42, 3)
+    assert read(decoder, write(client, PROMPTS[0], **SAME)) == (42, 3)
 
 
 @pytest.mark.parametrize(
@@ -218,7 +221,7 @@ def test_what_a_client_sends_ends_neither_text_nor_server(client: Any, decoder: 
     for body in ("", "[]", "[" * 100_000, f'{asked} "temperature": "hot"}}', f'{asked} "mirostat_mode": NaN}}'):
         assert posted(client, body) in (400, 422, 500)
     assert posted(client, f'{{"prompt": "{"a" * (1 << 26)}"}}') == 400
-    assert read(decoder, write(client, PROMPTS[0], logit_bias={"300": -5.0}, **LONG)) == (42, 3)
+    assert read(decoder, write(client, PROMPTS[0], logit_bias={"300": -5.0}, **SAME)) == (42, 3)
 
 
 def posted(client: Any, body: str) -> int:
@@ -234,7 +237,7 @@ def test_a_client_that_leaves_harms_no_other(client: Any, decoder: Decoder) -> N
     for _, part in zip(range(20), stream, strict=False):
         assert part.choices
     stream.close()
-    assert read(decoder, write(client, PROMPTS[1], **LONG)) == (42, 3)
+    assert read(decoder, write(client, PROMPTS[1], **SAME)) == (42, 3)
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="python -m evaluation.shared.real_models has never fetched this model")
