@@ -99,7 +99,7 @@ def test_what_stands_in_the_chain_acts_before_the_mark(
 
 def test_on_average_over_codes_the_distribution_stays(llama: Llama) -> None:
     """The average of what is drawn from, over texts with other codes, is what would be drawn from without them."""
-    asked: dict[str, Any] = {}
+    asked: dict[str, Any] = {"ctwl_nonce": 5}
     told = {"provider": 42, "profile": PROFILE, "clients": "any"}
     processor = CTWLLogitsProcessor(llama, asked=lambda: Asked(asked), **told)
     logits = np.array([2.0, 1.5, 1.0, 0.0, -1.0], dtype=np.float32)
