@@ -142,7 +142,7 @@ def test_a_chance_is_one_whatever_was_written(steps: list[tuple[float, float]], 
     bits = expected(steps, strategy)
     assert 0 <= bits < math.inf
     assert 0 <= chance_found(bits, 33.3) <= 1
-    assert chance_found(bits, bits) == (0.5 if bits else 0)
+    assert chance_found(0, 33.3) == 0 and chance_found(33.3, 33.3) == 0.5
 
 
 def test_hits_are_evidence_and_misses_and_repeats_are_not() -> None:

@@ -73,10 +73,11 @@ def chance_found(evidence: float, needed: float) -> float:
     Over many texts the mean is the share that is found (evaluation/reading/models.py).
 
     Args:
-        evidence: bits to expect, see :func:`expected_bits`.
-        needed: see :func:`needed_bits`.
+        evidence: bits to expect, at least 0, see :func:`expected_bits`.
+        needed: bits, more than 0, see :func:`needed_bits`.
     """
-    return 1 / (1 + (needed / evidence) ** STEEPNESS) if evidence > 0 else 0.0
+    reached = evidence**STEEPNESS
+    return reached / (reached + needed**STEEPNESS)
 
 
 class WrittenPosition(NamedTuple):
