@@ -76,8 +76,9 @@ def chance_found(evidence: float, needed: float) -> float:
         evidence: bits to expect, at least 0, see :func:`expected_bits`.
         needed: bits, more than 0, see :func:`needed_bits`.
     """
-    reached = evidence**STEEPNESS
-    return reached / (reached + needed**STEEPNESS)
+    reached: float = evidence**STEEPNESS
+    chance: float = reached / (reached + needed**STEEPNESS)
+    return chance
 
 
 class WrittenPosition(NamedTuple):
