@@ -54,7 +54,7 @@ lock: $(READY) ## resolve requirements-dev.txt anew into requirements.lock
 demo: $(READY) ## a model answers a question in text that carries a code, the public decoder reads it
 	@$(BIN)/python tools/demo.py $(if $(QUESTION),"$(QUESTION)")
 
-test: $(READY) ## the quick tests, 5 minutes on two cores
+test: $(READY) ## the quick tests, 4 minutes on two cores
 	$(PYTEST) -m "not slow"
 
 test-web: ## the browser reader's own tests, where there is Node
