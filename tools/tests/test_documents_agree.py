@@ -94,6 +94,11 @@ NOT_READ = {
 }
 
 
+def same(text: str) -> str:
+    """Words without the form of their line ends."""
+    return text.replace("\r\n", "\n").strip()
+
+
 @pytest.mark.skipif(shutil.which("node") is None, reason="no Node on this machine")
 def test_a_file_that_is_not_read_gets_one_sentence_and_one_code() -> None:
     """Of text that is not UTF-8 the command also says which byte is not."""
@@ -119,12 +124,7 @@ def test_the_words_of_files_are_the_same() -> None:
     for name, data, text in json.loads(made):
         found = list(opening.texts_in(base64.b64decode(data), name, budget.Budget()))
         words = "\n\n".join(str(each.text) for each in found)
-        assert words.replace("\r\n", "\n").strip() == text.replace("\r\n", "\n").strip(), name
-
-
-def same(text: str) -> str:
-    """Words without the form of their line ends."""
-    return text.replace("\r\n", "\n").strip()
+        assert same(words) == same(text), name
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no Node on this machine")

@@ -14,7 +14,7 @@ BLOCK = 1 << 11
 """Codes that are scored together: their scores fit into the first-level cache."""
 
 SEARCHED = 1 << 9
-"""Codes whose windows are searched together. Chosen by hand: with half and with twice as many it takes as long."""
+"""Codes whose windows are searched together, at most. Chosen by hand: half and twice as many take as long."""
 
 _FULL = 255
 """So many scores of eight bits add up in sixteen."""

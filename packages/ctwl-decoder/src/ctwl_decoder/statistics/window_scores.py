@@ -20,6 +20,9 @@ _FEW = 1 << 21
 """So many pairs of a position and a code are scored by NumPy, in less time than importing numba takes. Where numba is
 there already, it is quicker for any number."""
 
+_SUMS = 1 << 23
+"""Bytes of sums for one block of codes in one thread, at most: a very long text is searched in smaller blocks."""
+
 
 def search_windows(
     texts: Sequence[ScoredPositions], places: NDArray[np.int64], windows: NDArray[np.int64], codes: NDArray[np.uint32]
@@ -46,8 +49,10 @@ def search_windows(
 
     packed = np.asarray(sum(text.scores.astype(np.int32) << 16 * v for v, text in enumerate(texts)), np.int32)
 
+    block = int(np.clip(_SUMS // (8 * count), 64, SEARCHED))
+
     def work(start: int, stop: int) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
-        best, sums = np.empty((len(ends), len(texts)), np.int32), np.empty((count, SEARCHED), np.int64)
+        best, sums = np.empty((len(ends), len(texts)), np.int32), np.empty((count, block), np.int64)
         return best, search(texts[0].seeds, packed, pieces, ends, codes[start:stop], sums, best)
 
     parts = in_chunks(work, len(codes))
