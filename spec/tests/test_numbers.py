@@ -238,18 +238,19 @@ def test_the_level_stands_in_no_code() -> None:
 
 
 LEVEL = numbers.NUMBERS.search.level
+DECIMAL = f"{LEVEL:.12f}".rstrip("0")
 ONE_OF = f"one of {round(1 / LEVEL):,}"
 PAGES = {
-    "docs/how-it-works.md": [f"If the result is at most {LEVEL:g}, the decoder", f"marked in at most {ONE_OF} cases"],
-    "docs/readers/index.md": [f"It counts if it is at most {LEVEL:g}."],
-    "docs/readers/documents.md": [f"At the default level, {LEVEL:g}, chance", f"a watermark in {ONE_OF} texts"],
+    "docs/how-it-works.md": [f"If the result is at most {DECIMAL}, the decoder", f"marked in at most {ONE_OF} cases"],
+    "docs/readers/index.md": [f"It counts if it is at most {DECIMAL}."],
+    "docs/readers/documents.md": [f"At the default level, {DECIMAL}, chance", f"a watermark in {ONE_OF} texts"],
     "docs/readers/questions.md": [f"in at most {ONE_OF} texts at the default level"],
-    "docs/readers/results.md": [f"the default is {LEVEL:g}."],
-    "docs/pipelines.md": [f"| the level of each text's test | {LEVEL:g} |"],
-    "docs/compliance.md": [f"if the p-value is at most {LEVEL:g}."],
+    "docs/readers/results.md": [f"the default is {DECIMAL}."],
+    "docs/pipelines.md": [f"| the level of each text's test | {DECIMAL} |"],
+    "docs/compliance.md": [f"if the p-value is at most {DECIMAL}."],
     "docs/providers/plan.md": [f"the decoder finds at p <= {power_of_ten(LEVEL)}"],
     "packages/ctwl-decoder/README.md": [f"at most `alpha` ({power_of_ten(LEVEL)})"],
-    "conformance-tests/README.md": [f"finds its code at `alpha` = {LEVEL:g}."],
+    "conformance-tests/README.md": [f"finds its code at `alpha` = {DECIMAL}."],
 }
 """The pages that state the level where nobody names another, and their words."""
 
@@ -270,7 +271,7 @@ def test_a_page_states_the_level_of_the_file(name: str) -> None:
 
 
 def test_no_other_page_states_the_level() -> None:
-    level = re.compile(rf"(?<![\w.])(?:{LEVEL:g}|{power_of_ten(LEVEL)}|{ONE_OF}|one of ten thousand)(?![\w.]*\w)")
+    level = re.compile(rf"(?<![\w.])(?:{DECIMAL}|{power_of_ten(LEVEL)}|{ONE_OF}|one of ten thousand)(?![\w.]*\w)")
     found = {}
     for path in [*ROOT.glob("docs/**/*.md"), *ROOT.glob("*.md"), *ROOT.glob("*/*.md"), *ROOT.glob("packages/*/*.md")]:
         name = str(path.relative_to(ROOT))
