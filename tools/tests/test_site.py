@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import diagrams
@@ -140,6 +141,12 @@ def words(text: str) -> list[str]:
 
 def test_the_page_of_commands_is_what_they_print() -> None:
     assert words(help_page.PAGE.read_text(encoding="utf-8")) == words(help_page.page())
+
+
+def test_every_command_is_on_the_page_of_commands() -> None:
+    parts = [tomllib.loads(file.read_text(encoding="utf-8")) for file in ROOT.glob("*/**/pyproject.toml")]
+    scripts = {name for part in parts for name in part["project"].get("scripts", {})}
+    assert scripts == set(help_page.COMMANDS), "tools/help_page.py names the commands"
 
 
 def test_the_figures_are_drawn_from_the_example(tmp_path: Path) -> None:
