@@ -50,7 +50,7 @@ CHANGES_A_CHECKOUT = r"git (diff|tag|push)|sed -i|\.venv/bin/pre-commit install|
 """Steps of a maintainer that publish or install something; and a line that only sets a variable."""
 
 PROGRAMS = (
-    r"(ctwl-\w+|make|pip|python|pytest|node|npm|vllm|curl|git|sed|printf|export|if|\.venv/bin/\S+|CTWL_\w+=\S+ node) "
+    r"(ctwl-\S+|make|pip|python|pytest|node|npm|vllm|curl|git|sed|printf|export|if|\.venv/bin/\S+|CTWL_\w+=\S+ node) "
 )
 
 PORT = "8765"
