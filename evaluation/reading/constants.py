@@ -168,9 +168,8 @@ class Evidence:
         seeds, sigma = permutations(profile, cut.contexts), profile.sigma[0] / profile.sigma[1]
         rows = [units(place, row, sigma, constants, score) for place, row in zip(self.places, seeds, strict=True)]
         table = ScoreTable.of(ScoredPositions.of(profile, cut, np.array(rows)))
-        reached = table.score(self.code)
-        chance = max(tail_of(table.scores, reached), 10**CLEAREST)
-        return is_clear(reached) and chance * len(code_space(profile)) <= LEVEL, float(np.log10(chance))
+        chance = max(tail_of(table.scores, table.score(self.code)), 10**CLEAREST)
+        return is_clear(table, self.code) and chance * len(code_space(profile)) <= LEVEL, float(np.log10(chance))
 
 
 def _places(proxy: Proxy, ids: NDArray[np.int64]) -> list[Place]:

@@ -80,7 +80,7 @@ def read(proxy: Proxy, text: str, code: int, lengths: Sequence[int]) -> list[dic
         end = max(length - profile.prefix_length, 0)
         tables = {name: ScoreTable.of(each[:end]) for name, each in scored.items()}
         rows.append({name: tail_of(table.scores, table.score(code)) for name, table in tables.items()})
-        rows[-1] |= {score: 1.0 for score in SCORE_SHARES if not is_clear(tables[score].score(code))}
+        rows[-1] |= {score: 1.0 for score in SCORE_SHARES if not is_clear(tables[score], code)}
     return rows
 
 

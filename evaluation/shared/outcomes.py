@@ -11,9 +11,10 @@ import numpy as np
 
 from ctwl_decoder.options import ALPHA
 from ctwl_decoder.statistics.code_scores import code_space, score_all
+from ctwl_decoder.statistics.e_value import log_e_value
 from ctwl_decoder.statistics.null import FLOOR, null_of
 from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
-from ctwl_decoder.statistics.scores import NAT, Score
+from ctwl_decoder.statistics.scores import Score
 from ctwl_encoder import Generation
 from ctwl_protocol import Profile
 from ctwl_protocol.proxy import Proxy
@@ -36,7 +37,7 @@ class Outcome:
         p_value: of the likeliest code in one test of the whole text over all codes; None for a scheme without one.
         strength: what tells marked text from other: minus log10 of that p-value, not cut off at 1, or what the scheme
             has in its place.
-        clear: whether its score is, see :func:`is_clear`.
+        clear: whether its e-value is, see :func:`is_clear`.
     """
 
     exact: bool
@@ -50,9 +51,9 @@ class Outcome:
         return self.exact and self.clear and self.p_value is not None and self.p_value <= LEVEL
 
 
-def is_clear(score: int) -> bool:
-    """Whether a score by the proxy LM is high enough to be found at the level (spec section 12)."""
-    return score >= -NAT * math.log(LEVEL)
+def is_clear(table: ScoreTable, code: int) -> bool:
+    """Whether a code's e-value by the proxy LM is high enough to be found at the level (spec section 12)."""
+    return log_e_value(table.units(code)) >= -math.log(LEVEL)
 
 
 def own_score(method: str) -> Score:
@@ -98,7 +99,7 @@ def read_whole(profile: Profile, scored: ScoredPositions, code: int) -> Outcome:
     best, null = int(scores.argmax()), null_of(table.scores)
     p_value = null.p_value(int(scores[best]), len(codes))
     chance = max(null.tail(int(scores[best])), FLOOR)
-    return Outcome(best == code, p_value, -math.log10(len(codes) * chance), is_clear(int(scores[best])))
+    return Outcome(best == code, p_value, -math.log10(len(codes) * chance), is_clear(table, best))
 
 
 def needed(proxy: Proxy, recipe: Recipe, texts: Sequence[Text], lengths: Sequence[int]) -> dict[str, Any]:

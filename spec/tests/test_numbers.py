@@ -111,6 +111,7 @@ def said() -> dict[str, list[str]]:
         "asking.says": ["words for people, at most {0} characters"],
         "asking.least_characters": ["every text of {0:,} characters is taken"],
         "asking.message": ["of at most {0:,} characters"],
+        "scores.unmarked_contexts": [f"({', '.join(map(str, value('scores.unmarked_contexts')))})"],
         "scores.nat": [f"A unit is {IN_WORDS[1 / nat]} of a nat", f"math.floor({nat} * math.log("],
         "scores.unmarked": [f"{1 - unmarked:g} * row[v] + {unmarked:g}", f"{IN_WORDS[unmarked]} is unmarked"],
         "scores.ramp": [f"ramp = {always:g} + {root:g} * math.sqrt(sum("],

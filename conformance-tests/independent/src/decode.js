@@ -8,9 +8,10 @@ import { LIGHT_SHARES } from "../../../packages/ctwl-web/src/light.js";
 import { LAYOUTS, recordFields } from "../../../packages/ctwl-web/src/layouts.js";
 import { greatestTail, pValue, tail } from "../../../packages/ctwl-web/src/null.js";
 import { doubts } from "./doubts.js";
+import { logEValue } from "./e-value.js";
 import { bestRecord } from "./records.js";
 import { require } from "../../../packages/ctwl-web/src/refusal.js";
-import { bestBeacons, score, windowBests } from "./search.js";
+import { bestBeacons, score, unitsFor, windowBests } from "./search.js";
 import { apart, charactersOf, extent, joined } from "./spans.js";
 import { tailBounds } from "./bounds.js";
 import { authenticator, authenticatorColourKey } from "./sealing.js";
@@ -29,8 +30,6 @@ const MAX_EVALUATIONS = 128;
 const SHARES = NUMBERS.search.score_shares.value;
 /** From so many contexts on a window is of no narrow kind. */
 const MANY_CONTEXTS = NUMBERS.search.many_contexts.value;
-/** Units of one nat. */
-const NAT = NUMBERS.scores.nat.value;
 /** The bound of a tail and the tail differ by less than this, in natural logarithms. */
 const SLACK = 7;
 /** So many windows are read as records, of those whose slot 0 has a p-value of at most this. */
@@ -95,7 +94,7 @@ function prepared(profile, variant, alpha, light, variants, registered = []) {
 export function readOneCode(profile, text, alpha) {
   const [variant] = variantTexts(text, alpha);
   const { readers } = prepared(profile, variant, alpha, false, 1);
-  const isFound = ({ p_value: p, reached }) => p <= alpha && reached;
+  const isFound = ({ p_value: p, isFit }) => p <= alpha && isFit;
   const codes = readers.flatMap((reader) => reader.oneCode()).filter(isFound);
   const found = codes.toSorted((a, b) => a.p_value - b.p_value)[0];
   const detected = found !== undefined;
@@ -193,12 +192,22 @@ class Reader {
   }
 
   /** 10, step 8: whether a window carries its code, and the text's kind is no reason for it. */
-  isFound({ p, score, from, behind }) {
-    if (!this.light) return p <= this.alpha && score >= -NAT * Math.log(this.alpha);
+  isFound({ p, n, from, behind, code, record, evidence }) {
+    if (!this.light) {
+      if (p > this.alpha) return false;
+      const rows = () => this.slotZero(this.found.slice(from, behind), n);
+      const units = record ? evidence.slots.flatMap(({ chosen }) => chosen) : unitsFor(rows(), code, this.profile.colours);
+      return this.isFit(units);
+    }
     const contexts = new Set(this.found.slice(from, behind).map(({ name }) => name)).size;
     if (contexts >= MANY_CONTEXTS) return p <= this.alpha;
     const every = 2 ** this.profile.code_bits;
     return (p * every) / (this.codes?.length ?? every) <= this.alpha ** 2;
+  }
+
+  /** 12: whether texts seldom fit a code as well, which has these units in each context. */
+  isFit(units) {
+    return logEValue(units) >= -Math.log(this.alpha);
   }
 
   /** The rows of slot 0; `group` says, as bits, in which numbers of codes a row's positions count. */
@@ -210,7 +219,7 @@ class Reader {
     return rowsOf(masks.keys(), this.profile.key, {}, (position) => masks.get(position));
   }
 
-  /** The best code of the whole text where it carries one code: `{code, p_value, reached}`, in a list; none without positions. */
+  /** The best code of the whole text where it carries one code: `{code, p_value, isFit}`, in a list; none without positions. */
   oneCode() {
     if (this.found.length === 0) return [];
     const alike = this.found.map((position) => ({ ...position, slots: [0] }));
@@ -218,7 +227,7 @@ class Reader {
     const [[best]] = bestBeacons(rows, this.profile.code_bits);
     const all = 2 ** this.profile.code_bits / this.share;
     const p = pValue(tail(rows.map(({ units }) => units), best.score), all);
-    return [{ code: best.code, p_value: p, reached: best.score >= -NAT * Math.log(this.alpha) }];
+    return [{ code: best.code, p_value: p, isFit: this.isFit(unitsFor(rows, best.code, this.profile.colours)) }];
   }
 
   /** What may be a passage: `{reader, from, behind, n, code, tests, bound}`, `p` where it is known. */
@@ -323,7 +332,6 @@ class Reader {
     if (p < one.p) [one.p, one.code] = [p, found.codes[0]];
     if (one.code === found.codes[0]) {
       one.record = { layout: found.layout.number, fields: recordFields(found.layout, found.codes) };
-      one.score = found.slots.reduce((sum, slot) => sum + slot.score, 0);
       one.window = [one.from, one.behind];
       one.evidence = { slots: found.slots, records: found.tests, layouts: found.layouts };
       one.own = own;

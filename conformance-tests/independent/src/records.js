@@ -4,7 +4,7 @@ import { beaconFields, CODE_BITS, NONCES } from "../../../packages/ctwl-web/src/
 import { countedIn, rowsOf } from "./evidence.js";
 import { LAYOUTS } from "../../../packages/ctwl-web/src/layouts.js";
 import { tail } from "../../../packages/ctwl-web/src/null.js";
-import { allScores } from "./search.js";
+import { allScores, unitsFor } from "./search.js";
 
 /** How many of the best beacons lend their nonce. */
 const BEACONS = 4;
@@ -24,8 +24,8 @@ const LIKELY = [0, 2 ** CODE_BITS, 1024, 96];
  * @param beacons the best codes of slot 0, with their scores, best first
  * @param tests `K` of slot 0 in these positions
  * @returns `{layout, codes, probability, tests, shown, slots, layouts}`: codes, null for an authenticator; the record's `P`
- *   and the tests it takes; whether the slots behind slot 0 show a layout by themselves; each slot's units, score and number
- *   of codes that may be in it, the check's last; the layouts of so many codes
+ *   and the tests it takes; whether the slots behind slot 0 show a layout by themselves; each slot's units, those that its code
+ *   has in each row, score and number of codes that may be in it, the check's last; the layouts of so many codes
  */
 export function bestRecord(profile, found, n, beacons, tests) {
   const layouts = LAYOUTS.filter(({ codes }) => codes === n);
@@ -36,6 +36,9 @@ export function bestRecord(profile, found, n, beacons, tests) {
     const plausible = tail(first.map(({ units }) => units), beacon.score) * 2 ** CODE_BITS <= PLAUSIBLE;
     if (plausible) nonces.set(nonce, [...(nonces.get(nonce) ?? []), beacon]);
   }
+  const part = (rows, code, score, codes) => {
+    return { units: rows.map(({ units }) => units), chosen: unitsFor(rows, code, profile.colours), score, codes };
+  };
   let best = null;
   for (const [nonce, tried] of nonces) {
     for (const layout of layouts) {
@@ -43,21 +46,22 @@ export function bestRecord(profile, found, n, beacons, tests) {
       const readable = slots.length - 1;
       const behind = slots.flatMap(({ rows }) => rows.map(({ units }) => units));
       for (const beacon of tried) {
-        const { codes, sum, scores } = likeliest(slots, beacon.code);
+        const { carried, sum, scores } = likeliest(slots, beacon.code);
+        const codes = [beacon.code, ...carried.slice(0, -1)];
         const records = 2 ** (CODE_BITS * readable);
         const shownBy = tail(behind, sum) * records * nonces.size * layouts.length;
         if (best && best.shownBy <= shownBy) continue;
         const all = [...behind, ...first.map(({ units }) => units)];
         best = {
           layout,
-          codes: layout.authenticated ? [beacon.code, ...codes, null] : [beacon.code, ...codes],
+          codes: layout.authenticated ? [...codes, null] : codes,
           probability: tail(all, sum + beacon.score),
           tests: tests * records * layouts.length,
           shownBy,
           shown: shownBy <= SHOWN,
           slots: [
-            { units: first.map(({ units }) => units), score: beacon.score, codes: 2 ** CODE_BITS / NONCES },
-            ...slots.map(({ rows }, i) => ({ units: rows.map(({ units }) => units), score: scores[i], codes: 2 ** CODE_BITS })),
+            part(first, beacon.code, beacon.score, 2 ** CODE_BITS / NONCES),
+            ...slots.map(({ rows }, i) => part(rows, carried[i], scores[i], 2 ** CODE_BITS)),
           ],
           layouts: layouts.length,
         };
@@ -84,7 +88,7 @@ function likeliest(slots, beacon) {
   for (const slot of slots) slot.scores ??= allScores(slot.rows, CODE_BITS);
   const kept = LIKELY[slots.length - 1];
   for (const slot of slots) slot.likely ??= top(slot.scores, kept);
-  let best = { sum: -Infinity, codes: null };
+  let best = { sum: -Infinity, carried: null };
   const lefts = slots.length === 2 ? [1] : slots.keys();
   for (const left of lefts) {
     const others = slots.filter((_, i) => i !== left);
@@ -94,7 +98,7 @@ function likeliest(slots, beacon) {
         const whole = sum + slots[left].scores[xor];
         if (whole > best.sum) {
           const codes = chosen.toSpliced(left, 0, xor);
-          best = { sum: whole, codes: codes.slice(0, -1), scores: codes.map((code, i) => slots[i].scores[code]) };
+          best = { sum: whole, carried: codes, scores: codes.map((code, i) => slots[i].scores[code]) };
         }
         return;
       }

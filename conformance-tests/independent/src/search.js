@@ -6,10 +6,11 @@ import { scoreCodes, scoreJob, searchWindows, windowJob } from "../../../package
 /** How many of the best codes are kept for each number of codes. */
 const KEPT = 16;
 
+/** What one code scores in each row. */
+export const unitsFor = (rows, code, colours) => rows.map(({ seed, units }) => units[colour(seed, code, colours)]);
+
 /** The score of one code. */
-export function score(rows, code, colours) {
-  return rows.reduce((sum, { seed, units }) => sum + units[colour(seed, code, colours)], 0);
-}
+export const score = (rows, code, colours) => unitsFor(rows, code, colours).reduce((sum, units) => sum + units, 0);
 
 /** The scores of some codes, ascending; of all below `2^bits` where these are null. */
 export function allScores(rows, bits, codes = null) {

@@ -1,6 +1,7 @@
 """The scores and their exact null."""
 
 import itertools
+import math
 import re
 from dataclasses import replace
 from functools import cache
@@ -18,6 +19,7 @@ from scipy import stats
 
 from ctwl_decoder.search.candidates import MANY_CONTEXTS, Candidate
 from ctwl_decoder.statistics.code_scores import best_codes, score_all
+from ctwl_decoder.statistics.e_value import log_e_value
 from ctwl_decoder.statistics.null import FLOOR, null_of
 from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
 from ctwl_decoder.statistics.scores import NAT, Score, position_scores
@@ -249,17 +251,39 @@ def test_the_tokens_that_a_writer_prefers_have_the_highest_units() -> None:
     assert half[inside].min() > 0 > half[ranks.argmax(axis=1) == 1].max()
 
 
-def candidate(by: Score, p_value: float, score: int, contexts: int = MANY_CONTEXTS) -> Candidate:
-    return Candidate(0, 9, 1, 7, by, score, -30.0, contexts, 1e6, p_value / 1e6, p_value, EVERY[:64])
+def candidate(by: Score, p_value: float, log_e: float, contexts: int = MANY_CONTEXTS) -> Candidate:
+    return Candidate(0, 9, 1, 7, by, 0, -30.0, log_e, contexts, 1e6, p_value / 1e6, p_value, EVERY[:64])
 
 
 @pytest.mark.parametrize("by", [Score.HALF, Score.RACE])
 def test_a_code_is_found_if_texts_rarely_fit_it_too(by: Score) -> None:
-    """``-8 ln(1e-4)`` is 73.7 units."""
-    assert candidate(by, 1e-4, 74, contexts=1).passes(1e-4, 1 << 20)
-    assert not candidate(by, 1e-9, 73).passes(1e-4, 1 << 20)
-    assert candidate(by, 1e-9, 73).passes(1.2e-4, 1 << 20)
-    assert not candidate(by, 1.1e-4, 900).passes(1e-4, 1 << 20)
+    """``-ln(1e-4)`` is 9.2103."""
+    assert candidate(by, 1e-4, 9.211, contexts=1).passes(1e-4, 1 << 20)
+    assert not candidate(by, 1e-9, 9.21).passes(1e-4, 1 << 20)
+    assert candidate(by, 1e-9, 9.21).passes(1.2e-4, 1 << 20)
+    assert not candidate(by, 1.1e-4, 90).passes(1e-4, 1 << 20)
+
+
+def test_the_mean_of_an_e_value_over_what_is_expected_is_one() -> None:
+    """Contexts with the ratios 1/2 and 2, which are expected with the chances 2/3 and 1/3."""
+    nat_units = round(8 * math.log(2))
+    low, high = math.exp(-nat_units / 8), math.exp(nat_units / 8)
+    chance = (1 - low) / (high - low)
+    mean = sum(
+        math.comb(10, k) * chance**k * (1 - chance) ** (10 - k)
+        * math.exp(log_e_value(np.repeat([nat_units, -nat_units], [k, 10 - k]).astype(np.int32)))
+        for k in range(11)
+    )  # fmt: skip
+    assert mean == pytest.approx(1)
+
+
+def test_edited_contexts_do_not_cancel_the_evidence_of_the_others_however_long_the_text() -> None:
+    """Each fourth context speaks for the code by 2 nats, each other one against it by 1: their sum is below 0."""
+    units = np.tile([16, -8, -8, -8], 50).astype(np.int32)
+    assert units.sum() < 0 < log_e_value(units[:100]) < log_e_value(units)
+    assert log_e_value(np.array([-8] * 200, np.int32)) < -10
+    assert log_e_value(np.array([30_000], np.int32)) == pytest.approx(3750, abs=2)  # as many tokens in one context
+    assert log_e_value(np.zeros(0, np.int32)) == pytest.approx(0)
 
 
 @pytest.mark.parametrize("by", [Score.LIGHT_SOFT, Score.LIGHT_RANK])

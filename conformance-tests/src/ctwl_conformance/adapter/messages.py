@@ -94,7 +94,7 @@ class Decoded(Part):
 
     Attributes:
         detected: whether a code was found: its p-value, corrected for all that was searched, is at most the level, and
-            its score is high enough (spec section 10, step 8).
+            its e-value is high enough (spec section 10, step 8).
         code: the strongest span's, or the best candidate; null where there is no position to judge.
         p_value: of that code.
         spans: the passages found; empty where nothing was detected.

@@ -127,6 +127,7 @@ class Scores(_Strict):
 
     nat: int
     unmarked: float
+    unmarked_contexts: tuple[float, ...]
     ramp: tuple[float, float]
 
 

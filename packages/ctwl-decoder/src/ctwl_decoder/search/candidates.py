@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from ctwl_protocol.numbers import NUMBERS
 from ctwl_protocol.records.layouts import Layout
 
+from ..statistics.e_value import log_e_value
 from ..statistics.null import FLOOR, tail_of
 from ..statistics.scored_positions import ScoredPositions, ScoreTable
-from ..statistics.scores import NAT, Score
+from ..statistics.scores import Score
 
 MANY_CONTEXTS = NUMBERS.search.many_contexts
 """From so many distinct contexts on a window is of no narrow kind."""
@@ -93,6 +94,7 @@ class Candidate:
         by: how positions were scored.
         score: the code's score there.
         expected: the mean score of a wrong code.
+        log_e: the natural logarithm of the code's e-value, see :mod:`ctwl_decoder.statistics.e_value`.
         contexts: the distinct contexts of the window, in all slots.
         tests: the number of tests (spec section 10.2).
         chance: the probability that one wrong code scores as high in slot 0.
@@ -109,6 +111,7 @@ class Candidate:
     by: Score
     score: int
     expected: float
+    log_e: float
     contexts: int
     tests: float
     chance: float
@@ -121,16 +124,15 @@ class Candidate:
         """Whether the window carries the code, as far as a level can tell (spec section 10, step 8).
 
         The p-value says how rarely another code fits this text as well. That is not enough, as a code may fit all texts
-        of a kind whose pairs recur. The likelihood ratio itself, an e-value, says how rarely a text that the language
-        model expects fits this code: at most ``exp(-score)``. Both must be at most the level. Light scores expect no
-        texts, see :func:`light_passes`.
+        of a kind whose pairs recur. The e-value says how rarely a text that the language model expects fits this code.
+        Light scores expect no texts, see :func:`light_passes`.
 
         Args:
             alpha: the level.
             every: how many codes the profile has.
         """
         if not self.by.light:
-            return self.p_value <= alpha and self.score >= -NAT * math.log(alpha)
+            return self.p_value <= alpha and self.log_e >= -math.log(alpha)
         return light_passes(self.p_value, self.contexts, every / len(self.codes), alpha)
 
     @property
@@ -172,7 +174,8 @@ class Window:
 
     def candidate(self, code: int, codes: NDArray[np.uint32], tests: float) -> Candidate:
         """A code, the best of ``codes``, with its exact p-value for so many tests."""
-        score = self.table.score(code)
+        units = self.table.units(code)
+        score = int(units.sum())
         chance = tail_of(self.table.scores, score)
         return Candidate(
             self.start,
@@ -182,6 +185,7 @@ class Window:
             by=self.by,
             score=score,
             expected=self.table.expected,
+            log_e=log_e_value(units),
             contexts=self.contexts,
             tests=tests,
             chance=chance,

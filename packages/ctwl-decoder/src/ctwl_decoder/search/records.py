@@ -25,6 +25,7 @@ from ctwl_protocol.records.record import Record, check_of, slot_seed
 from ctwl_protocol.records.sealing import ProviderKeys
 
 from ..statistics.code_scores import best_codes, code_space, score_all
+from ..statistics.e_value import log_e_value
 from ..statistics.null import Null, null_of
 from ..statistics.scored_positions import ScoredPositions, ScoreTable
 from .candidates import Candidate, FoundRecord, ScoredText
@@ -287,11 +288,13 @@ class RecordReader:
             read, bounds, either = (*read, value), tuple(both[:-1]), both[-1]
         if read[0] == candidate.code:  # else the p-value of slot 0 is of another beacon
             p_value = min(p_value, candidate.p_value)
+        units = np.concatenate([slot.table.units(code) for slot, code in zip(found.slots, carried, strict=True)])
         return replace(
             candidate,
             code=read[0],
             score=sum(scores),
             expected=sum(slot.table.expected for slot in found.slots),
+            log_e=log_e_value(units),
             p_value=p_value,
             record=FoundRecord(found.layout, read, bounds, either, authenticator),
         )

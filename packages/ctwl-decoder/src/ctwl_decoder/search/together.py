@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from ctwl_protocol.records.beacon import NONCE_COUNT
 
 from ..statistics.code_scores import score_all
+from ..statistics.e_value import log_e_value
 from ..statistics.null import FLOOR, tail_of
 from ..statistics.scored_positions import ScoredPositions, ScoreTable
-from ..statistics.scores import NAT, Score
+from ..statistics.scores import Score
 from .candidates import CodeSet, light_passes
 
 MOST_TEXTS = 128
@@ -38,7 +39,7 @@ class Joint:
     Attributes:
         codes: the code of each text.
         by: how positions were scored.
-        score: the hypothesis's score.
+        log_e: the natural logarithm of the hypothesis's e-value.
         contexts: the distinct contexts of all texts.
         choices: the natural logarithm of how many choices of nonces and variants a pair has.
         pairs: how many pairs were searched.
@@ -47,7 +48,7 @@ class Joint:
 
     codes: tuple[int, ...]
     by: Score
-    score: int
+    log_e: float
     contexts: int
     choices: float
     pairs: int
@@ -61,7 +62,7 @@ class Joint:
             every: how many codes the profile has.
         """
         if not self.by.light:
-            return self.p_value <= alpha and self.score / NAT >= self.choices - math.log(alpha)
+            return self.p_value <= alpha and self.log_e >= self.choices - math.log(alpha)
         return light_passes(self.p_value, self.contexts, every / NONCE_COUNT / self.pairs, alpha)
 
 
@@ -104,22 +105,22 @@ def _joint(
     parts: Sequence[ScoredPositions], codes: Sequence[int], by: Score, tests: float, choices: float, pairs: int
 ) -> Joint:
     """A hypothesis with its p-value, for so many tests (their natural logarithm)."""
-    table, score = _table(parts, codes)
+    table, units = _table(parts, codes)
     contexts = len(np.unique(np.concatenate([part.pairs[:, :-1] for part in parts]), axis=0))
-    logarithm = tests + math.log(max(tail_of(table, score), _SMALLEST))
+    logarithm = tests + math.log(max(tail_of(table, int(units.sum())), _SMALLEST))
     p_value = max(math.exp(min(logarithm, 0.0)), FLOOR)
-    return Joint(tuple(codes), by, score, contexts, choices, pairs, p_value)
+    return Joint(tuple(codes), by, log_e_value(units), contexts, choices, pairs, p_value)
 
 
-def _table(parts: Sequence[ScoredPositions], codes: Sequence[int]) -> tuple[NDArray[np.int32], int]:
-    """The scores by context and code, int32 (contexts, colours), and their sum for the codes."""
-    rows, score = [], 0
+def _table(parts: Sequence[ScoredPositions], codes: Sequence[int]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The scores by context and code: int32 (contexts, colours); and what the codes score there: int32 (contexts,)."""
+    rows, units = [], []
     for code in dict.fromkeys(codes):
         same = [part for part, own in zip(parts, codes, strict=True) if own == code]
         table = ScoreTable.of(_joined(same))
         rows.append(table.scores)
-        score += table.score(code)
-    return np.concatenate(rows), score
+        units.append(table.units(code))
+    return np.concatenate(rows), np.concatenate(units)
 
 
 def _joined(parts: Sequence[ScoredPositions]) -> ScoredPositions:

@@ -107,10 +107,14 @@ class ScoreTable:
         """The mean score of a wrong code."""
         return float(self.scores.mean(axis=1).sum()) if self.counted else 0.0
 
+    def units(self, code: int) -> NDArray[np.int32]:
+        """What one code scores in each context: int32 (contexts,)."""
+        one = np.full(len(self.seeds), code, dtype=np.uint32)
+        return self.scores[np.arange(len(one)), hashing.code_colours(self.seeds, one, self.scores.shape[1])]
+
     def score(self, code: int) -> int:
         """The score of one code; of many, see :func:`ctwl_decoder.statistics.code_scores.score_all`."""
-        one = np.full(len(self.seeds), code, dtype=np.uint32)
-        return int(self.scores[np.arange(len(one)), hashing.code_colours(self.seeds, one, self.scores.shape[1])].sum())
+        return int(self.units(code).sum())
 
     @classmethod
     def of(cls, positions: ScoredPositions, *, repeats: bool = False) -> ScoreTable:

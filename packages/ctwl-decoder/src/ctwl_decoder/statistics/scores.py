@@ -16,8 +16,8 @@ win is in proportion to ``p / -ln(1 - x)``.
 Some positions are taken to be unmarked, so that one edited token cannot cancel the evidence of many.
 
 A ratio is divided by its mean over the tokens that the language model expects. So for each single code, over texts that
-the model expects, the product of the ratios has the mean 1: it is an e-value against the claim that the text only is of
-a kind that suits the code (Vovk and Wang 2021, "E-values"). The numbers were chosen by hand on texts of two models.
+the model expects, the product of the ratios has the mean 1, see :mod:`.e_value`. The numbers were chosen by hand on
+texts of two models.
 ``evaluation/reading/constants.py`` moves each of them, and ``evaluation/reading/answers.py`` measures on other texts
 what is found.
 """
