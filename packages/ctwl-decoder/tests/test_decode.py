@@ -202,11 +202,11 @@ def test_another_device_gives_the_same_code_and_verdict(decoder: Decoder, marked
     assert theirs.arithmetic == other.load()
 
 
-@pytest.mark.parametrize(("length", "found"), [(60, False), (90, True)])
+@pytest.mark.parametrize(("length", "found"), [(60, False), (110, True)])
 def test_a_code_that_a_kind_of_text_fits_is_not_found(length: int, found: bool) -> None:
     """Each token is what the model expects, and comes before its only rival in rank: one unit for the code.
 
-    No other code fits this text as well. But such texts are common: a code is found only if the units are many, too.
+    No other code fits this text as well. But such texts are common: a code is found only if the e-value is high, too.
     """
     proxy, code = open_proxy(TOY), 69
     profile, rng = proxy.profile, np.random.default_rng(1)
