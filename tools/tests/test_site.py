@@ -15,6 +15,7 @@ from docs_site import DOCS, FORGE, ROOT, pages, rewritten, slug, spec_parts
 
 from ctwl_decoder.report.wording import FOUND, NONE_FOUND, TOO_SHORT
 from ctwl_encoder import Strategy
+from ctwl_protocol.numbers import NUMBERS
 
 READMES = [ROOT / "README.md", *sorted((ROOT / "packages").glob("*/README.md"))]
 PAGES = [ROOT / page for page in pages()]
@@ -79,7 +80,8 @@ def test_links_are_rewritten_to_pages_or_to_the_forge() -> None:
 
 
 MEASURED = re.compile(r"\b\d[\d,]* of \d|\d(?:\.\d+)? ?%|\d[\d.]*e-\d|\b\d+\.\d+ (?:s|ms|nats)\b|\b\d+ (?:MB|MiB|ms)\b")
-STATED = re.compile(r"p <= \de-\d|540 MB|95 %|\b1e-9\b")
+LEVEL = f"{NUMBERS.search.level:.0e}".replace("e-0", "e-")
+STATED = re.compile(rf"p <= {LEVEL}|540 MB|alpha` \({LEVEL}\)|95 %|\b1e-9\b")
 """A level, a kind of interval, or the size of a file is no measurement."""
 
 
@@ -144,8 +146,9 @@ def test_the_page_of_commands_is_what_they_print() -> None:
 
 
 def test_every_command_is_on_the_page_of_commands() -> None:
-    parts = [tomllib.loads(file.read_text(encoding="utf-8")) for file in ROOT.glob("*/**/pyproject.toml")]
-    scripts = {name for part in parts for name in part["project"].get("scripts", {})}
+    files = [*ROOT.glob("packages/*/pyproject.toml"), ROOT / "conformance-tests" / "pyproject.toml"]
+    parts = [tomllib.loads(file.read_text(encoding="utf-8"))["project"] for file in files]
+    scripts = {name for part in parts for name in part.get("scripts", {})}
     assert scripts == set(help_page.COMMANDS), "tools/help_page.py names the commands"
 
 

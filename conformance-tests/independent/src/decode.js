@@ -192,12 +192,11 @@ class Reader {
   }
 
   /** 10, step 8: whether a window carries its code, and the text's kind is no reason for it. */
-  isFound({ p, n, from, behind, code, record, evidence }) {
+  isFound({ p, n, from, behind, code, evidence }) {
     if (!this.light) {
       if (p > this.alpha) return false;
-      const rows = () => this.slotZero(this.found.slice(from, behind), n);
-      const units = record ? evidence.slots.flatMap(({ chosen }) => chosen) : unitsFor(rows(), code, this.profile.colours);
-      return this.isFit(units);
+      if (evidence) return this.isFit(evidence.slots.flatMap(({ chosen }) => chosen));
+      return this.isFit(unitsFor(this.slotZero(this.found.slice(from, behind), n), code, this.profile.colours));
     }
     const contexts = new Set(this.found.slice(from, behind).map(({ name }) => name)).size;
     if (contexts >= MANY_CONTEXTS) return p <= this.alpha;
