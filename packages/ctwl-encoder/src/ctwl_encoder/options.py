@@ -1,6 +1,6 @@
 """What may be asked of an encoder. Each option has its name, bounds, default and help here, and nowhere else.
 
-The command, :meth:`ctwl_encoder.Encoder.generate`, the transformers config and the requests of vLLM and llama.cpp are
+The command, :meth:`ctwl_encoder.Encoder.generate`, the transformers config and the requests of the servers are
 made of these models; a config and a request add a record of several codes. Nothing here needs torch.
 """
 
