@@ -23,7 +23,7 @@ from ..text.normalization import normalize_within
 from .branch import Branch
 from .continuations import MOST_JOINED, Continuations, follow
 from .vocabulary import Vocabulary, read_vocabulary
-from .written import Kind, Step, Tail, Written, append_normalized, breaks, grow, kind
+from .written import Kind, Step, Tail, Written, append_normalized, breaks, grow, kind, spaced
 
 if TYPE_CHECKING:
     from ..proxy import Proxy
@@ -89,13 +89,14 @@ class Bridge:
         self.proxy = proxy
         self.joined = joined
         self.floor = 1 / joined if joined else 2.0
-        self._breaks = breaks(proxy.profile.tokenizer.pre_tokenizer)
+        rule = proxy.profile.tokenizer.pre_tokenizer
+        self._breaks, joining = breaks(rule), spaced(rule)
         texts = [_alone(data) for data in self.vocabulary]
         tokens = proxy.tokenizer.encode_within([text or "" for text in texts])
         self.first: NDArray[np.int32] = np.array([ids[0] if ids else 0 for ids in tokens], dtype=np.int32)
         self.own = sum(list(ids) == [i] for i, ids in enumerate(tokens)) > 0.9 * len(tokens)
         self.opening: NDArray[np.uint8] = np.array(
-            [_opening(text, self._breaks) if ids else _NOTHING for text, ids in zip(texts, tokens, strict=True)],
+            [_opening(text, joining) if ids else _NOTHING for text, ids in zip(texts, tokens, strict=True)],
             dtype=np.uint8,
         )
         # By the kind of a text's last character: 0 for candidates that are certainly cut off from it, else -1.
@@ -251,15 +252,12 @@ def _alone(data: bytes | None) -> str | None:
         return None
 
 
-def _opening(text: str | None, table: NDArray[np.bool_]) -> int:
-    """The kind of a text's first character, or one of the two openings of this module; ``table`` of :func:`breaks`."""
+def _opening(text: str | None, joining: frozenset[Kind]) -> int:
+    """The kind of a text's first character, or one of the two openings of this module; ``joining``: see ``spaced``."""
     if not text:
         return _NOTHING
     first = kind(text[0])
     if first is Kind.SPACE and len(text) > 1:
-        # A space belongs to the word after it, else it begins a run of white space. It never belongs to a digit of its
-        # own, as digits are where one is cut off from the next.
-        second = kind(text[1])
-        alone = second is Kind.DIGIT and bool(table[Kind.DIGIT, Kind.DIGIT])
-        return _SPACED if second <= Kind.APOSTROPHE and not alone else int(Kind.SPACE)
+        # A space belongs to the word after it, else it begins a run of white space.
+        return _SPACED if kind(text[1]) in joining else int(Kind.SPACE)
     return _NOTHING if first is Kind.OPEN else int(first)

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 
 from ..proxy.tokenizer import ProxyTokenizer
 from ..text.normalization import DELETED, WHITE_SPACE, normalize_within
-from ..text.splitting import DIGITS_ALONE, SPLITS, SplittingRule
+from ..text.splitting import SplittingRule, build_splitter
 from .continuations import Continuations, Path, common_prefix_length
 
 _MAX_TAIL = 256
@@ -34,7 +35,7 @@ at most, so a token near the middle begins one."""
 
 
 class Kind(IntEnum):
-    """Characters as GPT-2's splitting rule tells them apart."""
+    """Characters as the splitting rules tell them apart."""
 
     LETTER = 0
     DIGIT = 1
@@ -43,7 +44,7 @@ class Kind(IntEnum):
     APOSTROPHE = 3
     """Its contractions ('s, 'll) may swallow the letters that follow."""
     SPACE = 4
-    """Joins what follows."""
+    """Joins what follows, where :func:`spaced` says so."""
     WHITE = 5
     """White space other than the space."""
     OPEN = 6
@@ -69,9 +70,13 @@ def kind(character: str) -> Kind:
     return {"L": Kind.LETTER, "N": Kind.DIGIT}.get(category[0], Kind.MARK)
 
 
+_SAMPLES = {Kind.LETTER: "xA中", Kind.DIGIT: "1٢", Kind.MARK: "<._。", Kind.APOSTROPHE: "'", Kind.WHITE: "\n\t\u00a0"}
+"""Characters by which a rule is asked what it does with their kind."""
+
 _BREAKS = np.zeros((7, 7), dtype=np.bool_)
+"""Where a rule that looks at most one character ahead may cut for certain."""
 _BREAKS[Kind.LETTER, [Kind.DIGIT, Kind.MARK, Kind.APOSTROPHE, Kind.SPACE, Kind.WHITE]] = True
-_BREAKS[Kind.DIGIT, [Kind.LETTER, Kind.MARK, Kind.APOSTROPHE, Kind.SPACE, Kind.WHITE]] = True
+_BREAKS[Kind.DIGIT, [Kind.LETTER, Kind.DIGIT, Kind.MARK, Kind.APOSTROPHE, Kind.SPACE, Kind.WHITE]] = True
 _BREAKS[Kind.MARK, [Kind.LETTER, Kind.DIGIT, Kind.SPACE, Kind.WHITE]] = True
 _BREAKS[Kind.APOSTROPHE, [Kind.SPACE, Kind.WHITE]] = True
 _BREAKS[Kind.OPEN, [Kind.SPACE, Kind.WHITE]] = True
@@ -84,9 +89,20 @@ def breaks(rule: SplittingRule) -> NDArray[np.bool_]:
     The rules of spec section 5.2 match from left to right and look at most one character ahead, so where a match ends
     for certain, what lies before it is settled.
     """
+    split = build_splitter(rule).pre_tokenize_str
+    samples = _SAMPLES | {Kind.SPACE: " ", Kind.OPEN: "\u0301\u093f"}
     table = _BREAKS.copy()
-    table[Kind.DIGIT, Kind.DIGIT] = DIGITS_ALONE in SPLITS[rule]
+    for before, after in np.argwhere(table).tolist():
+        pairs = product(samples[Kind(before)], samples[Kind(after)], range(1, 9))
+        table[before, after] = all(split(x * n + y)[-1][0] == split(y)[-1][0] for x, y, n in pairs)
     return table
+
+
+def spaced(rule: SplittingRule) -> frozenset[Kind]:
+    """The kinds of characters, white space apart, to which a space before them belongs under a splitting rule."""
+    split = build_splitter(rule).pre_tokenize_str
+    joined = (each for each, samples in _SAMPLES.items() if all(len(split(" " + one)) == 1 for one in samples))
+    return frozenset(joined) - {Kind.WHITE}
 
 
 class Tail:

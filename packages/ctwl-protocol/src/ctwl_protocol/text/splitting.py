@@ -13,9 +13,6 @@ from ..numbers import NUMBERS
 
 _PATTERNS = NUMBERS.splitting.patterns
 
-DIGITS_ALONE = _PATTERNS["digit"]
-"""The pattern of rules that make each digit a piece of its own."""
-
 SPLITS = {rule: tuple(_PATTERNS[name] for name in names) for rule, names in NUMBERS.splitting.rules.items()}
 """Splitting rules by name: patterns, applied one after the other. Each match becomes a piece of its own."""
 
@@ -42,22 +39,27 @@ _SAMPLES = (
 """Texts that common rules split differently: numbers, contractions, capitals, white space, scripts."""
 
 
+def build_splitter(rule: SplittingRule) -> Any:
+    """What cuts a text into pieces, the bytes of each as byte-level BPE writes them."""
+    from tokenizers import Regex, pre_tokenizers
+
+    splits = [pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in SPLITS[rule]]
+    return pre_tokenizers.Sequence([*splits, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+
+
 def build_bpe(vocabulary: Mapping[str, int], merges: Sequence[tuple[str, str]], rule: SplittingRule) -> Any:
     """A byte-level BPE tokenizer: no special tokens, no prefix space, no clean-up.
 
     Raises:
         ProxyMalformed: the vocabulary lacks a token of a merge.
     """
-    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
+    from tokenizers import Tokenizer, decoders, models
 
     try:
         backend = Tokenizer(models.BPE(vocab=dict(vocabulary), merges=list(merges)))
     except Exception as error:  # the binding raises plain Exception
         raise ProxyMalformed(f"vocabulary and merges do not make a BPE tokenizer: {error}") from error
-    splits = [pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in SPLITS[rule]]
-    backend.pre_tokenizer = pre_tokenizers.Sequence(
-        [*splits, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
-    )
+    backend.pre_tokenizer = build_splitter(rule)
     backend.decoder = decoders.ByteLevel()
     return backend
 
