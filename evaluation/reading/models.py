@@ -57,6 +57,10 @@ STEP = 30
 """Nats of choice between two points of the curve."""
 
 
+_CODE = digest(ctwl_decoder, ctwl_protocol, Path(__file__), Path(editing.__file__))
+"""What a reading depends on beside its text."""
+
+
 @dataclass(frozen=True)
 class Read:
     """What came of a text in one length.
@@ -89,8 +93,8 @@ class Readers:
 
     def kept(self, answer: Answer, tokens: int, number: int) -> Read:
         """What came of a text's first so many tokens, read once and kept; ``number`` draws the words of the edits."""
-        code = digest(ctwl_decoder, ctwl_protocol, Path(__file__), Path(editing.__file__))
-        return recalled(partial(self._read, answer, tokens, number), "read", code, answer.parts[tokens].text, number)
+        read = partial(self._read, answer, tokens, number)
+        return recalled(read, "read", _CODE, answer.parts[tokens].text, number)
 
     def _read(self, answer: Answer, tokens: int, number: int) -> Read:
         text = answer.parts[tokens]
@@ -160,9 +164,14 @@ def own_reader(model: str, public: Decoder) -> Decoder:
     return Decoder(public.proxy, reading_model=own, registry=public.registry)
 
 
-def found_by(own: Decoder, texts: Sequence[Generation]) -> dict[str, Any]:
-    """How many texts the model that wrote them finds."""
-    right = [_right(own.decode(text.text, score="whole"), text) for text in tracked(texts, "read by their own model")]
+def found_by(own: Decoder, model: str, texts: Sequence[Generation]) -> dict[str, Any]:
+    """How many texts the model that wrote them finds; each is read once and kept."""
+
+    def found(text: Generation) -> bool:
+        return _right(own.decode(text.text, score="whole"), text)
+
+    read = tracked(texts, "read by their own model")
+    right = [recalled(partial(found, text), "read by its model", _CODE, model, text.text) for text in read]
     return rate(sum(right), len(right))
 
 
@@ -194,7 +203,7 @@ def main(options: Options) -> Result:
                 row = {"model": model, "kind": kind, **settings, "tokens": tokens, "nats a token": round(choice, 3)}
                 row |= found_rates(read)
                 if own:
-                    row["own model"] = found_by(own, [each.parts[tokens] for _, each in long[: options.own]])
+                    row["own model"] = found_by(own, model, [each.parts[tokens] for _, each in long[: options.own]])
                 rows.append(row)
         forecasts.append({"model": model, **held(every), "tenths": list(tenths(every))})
         curve += [{"model": model, **each} for each in by_choice(every)]
