@@ -19,8 +19,6 @@ from .shared.experiment import Result
 METHODS = {
     "delta": "Balance-Marking, delta",
     "vanilla": "Vanilla-Marking, delta",
-    "mpac": "position allocation (after MPAC)",
-    "cyclic": "cyclic shift (after Three Bricks)",
     "unbiased": "unbiased",
 }
 MARKERS = "osD^vPX*<>"
@@ -63,28 +61,14 @@ def curves(found: Result) -> Figure:
     return figure
 
 
-def ablations(found: Result) -> Figure:
-    """Success by length for each value of a parameter."""
-    titles = {"colours": "permutations A", "code_bits": "code space, bits"}
-    figure, panels = plt.subplots(1, 2, figsize=(11, 4), sharey=True)
-    for panel, (parameter, title) in zip(panels, titles.items(), strict=True):
-        rows = [row for row in found["rows"] if parameter in row["changed"] or not row["changed"]]
-        published = found["settings"]["published"]
-        plot_growth(
-            panel, {f"{(published | row['changed'])[parameter]}, {row['method']}": row["exact"] for row in rows}
-        )
-        panel.set(title=title, ylabel="codes read back exactly, %")
-    return figure
-
-
 def entropy(found: Result) -> Figure:
     """Success by length for each way of sampling."""
     figure, panels = plt.subplots(1, 2, figsize=(11, 4.5), sharey=True)
     for panel, unbiased in zip(panels, (True, False), strict=True):
         rows = [row for row in found["rows"] if ("unbiased" in row["sampling"]) is unbiased]
         named = [f"{row['sampling']} ({row['entropy of the choice']:.1f} nats)".replace("`", "") for row in rows]
-        plot_growth(panel, dict(zip(named, (row["p <= 1e-4"] for row in rows), strict=True)))
-        panel.set(title="found at p <= 1e-4, by the choice's entropy a token", ylabel="codes found, %")
+        plot_growth(panel, dict(zip(named, (row["found"] for row in rows), strict=True)))
+        panel.set(title="found, by the choice's entropy a token", ylabel="codes found, %")
     return figure
 
 
@@ -98,7 +82,7 @@ def lengths(found: Result) -> Figure:
 
 def attacks(found: Result) -> Figure:
     """What is left after edits."""
-    rows = [row for row in found["rows"] if row["bits"] == 20]
+    rows = found["rows"]
     names = [row["attack"] + (f"\n{row['share']:.0%}" if 0 < row["share"] < 1 else "") for row in rows]
     values, reach = intervals([row["exact"] for row in rows], "rate")
     figure, panel = plt.subplots(figsize=(10, 4.5))
@@ -123,7 +107,7 @@ def preservation(found: Result) -> Figure:
     return figure
 
 
-FIGURES = (curves, ablations, entropy, lengths, attacks, preservation)
+FIGURES = (curves, entropy, lengths, attacks, preservation)
 """A figure for the result of the same name."""
 
 

@@ -24,6 +24,7 @@ from ctwl_protocol.registry.operator import fitting
 
 from .plots import METHODS, draw_all
 from .shared.experiment import RESULTS, ROOT
+from .shared.outcomes import LEVEL
 
 PAGES = [ROOT / "README.md", RESULTS.parent / "RESULTS.md", *sorted((ROOT / "docs").rglob("*.md"))]
 """The pages that may have blocks. A block has the name of a template: it begins with ``<!-- NAME -->``."""
@@ -105,7 +106,7 @@ def filled(template: str, results: Path = RESULTS) -> str:
     pages = Environment(  # noqa: S701  # Markdown has nothing to escape
         loader=FileSystemLoader(RESULTS.parent / "pages"), trim_blocks=True, lstrip_blocks=True
     )
-    pages.globals |= {"METHODS": METHODS, "CORE_HOUR": CORE_HOUR, "older": older}
+    pages.globals |= {"METHODS": METHODS, "CORE_HOUR": CORE_HOUR, "older": older, "LEVEL": f"{LEVEL:g}"}
     pages.filters |= {f.__name__: f for f in (counts, percent, rounded, change, area, needed, grouped)}
     pages.filters |= {"percentage": lambda value: "over all" if value is None else f"{100 * value:.0f}"}
     pages.filters |= {"fixed": lambda value: f"{value:.3f}", "at": lambda name, row: row[name]}

@@ -45,7 +45,7 @@ def main(options: Options) -> Result:
         },
         "provider not registered": {
             "exact": rate(int(exact_of_others.sum()), options.texts),
-            "p <= 0.0001": rate(int((exact_of_others & (of_others <= LEVEL)).sum()), options.texts),
+            "found": rate(int((exact_of_others & (of_others <= LEVEL)).sum()), options.texts),
         },
         "median p": float(np.median(p_values)),
         "hit rate of exact ones": float((hits / scored)[exact].mean()) if exact.any() else None,

@@ -7,8 +7,6 @@ Texts of 200 tokens by ``unbiased`` are edited in a share of their tokens:
 - insertion: of what the LM finds likely after the text before, at places drawn at random;
 - paraphrase: SmolLM2, which was tuned to follow instructions, is asked to say each passage of some sentences in other
   words. It is bad at that, so the share of the text's runs of four tokens that it leaves is stated.
-
-Codes have 20 bits, or 24, for which others have published figures.
 """
 
 from __future__ import annotations
@@ -164,7 +162,7 @@ def attacked(writer: Writer, recipe: Recipe, texts: list[Text], name: str, share
         lengths.append(len(ids))
     return {
         "exact": rate(exact, len(texts)),
-        "exact at p <= 1e-4": rate(passed, len(texts)),
+        "found": rate(passed, len(texts)),
         "runs of four tokens left": round(float(np.mean(left)), 3),
         "tokens": round(float(np.mean(lengths)), 1),
     }
@@ -174,14 +172,12 @@ def attacked(writer: Writer, recipe: Recipe, texts: list[Text], name: str, share
 def main(options: Options) -> Result:
     """Run the experiment."""
     writer = Writer()
-    asked = {20: tuple(ATTACKS), 24: ("none", "substitution")}
-    jobs = [(bits, name, share) for bits, names in asked.items() for name in names for share in ATTACKS[name][1]]
-    rows = []
-    for bits, name, share in tracked(jobs, "attacks"):
-        recipe = Recipe("unbiased", tokens=options.tokens, code_bits=bits, seed=options.seed, batch=options.batch)
+    jobs = [(name, share) for name, (_, shares) in ATTACKS.items() for share in shares]
+    rows, recipe = [], Recipe("unbiased", tokens=options.tokens, seed=options.seed, batch=options.batch)
+    for name, share in tracked(jobs, "attacks"):
         texts = writer.texts(recipe, options.texts)[: options.paraphrased if name == "paraphrase" else None]
         found = attacked(writer, recipe, texts, name, share)
-        rows.append({"bits": bits, "attack": name, "share": share, **found})
+        rows.append({"attack": name, "share": share, **found})
     return {"rows": rows}
 
 

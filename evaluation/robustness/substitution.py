@@ -31,7 +31,7 @@ STRATEGIES = (Strategy.UNBIASED, Strategy.GUMBEL, Strategy.DELTA)
 SHARES = (0.0, 0.1, 0.2, 0.3)
 """Shares of the tokens that are replaced."""
 
-NAMES = ("exact", "exact at p <= 1e-4", "whole text: exact", "whole text: exact at p <= 1e-4")
+NAMES = ("exact", "found", "whole text: exact", "whole text: found")
 
 
 def edited(

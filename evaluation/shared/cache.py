@@ -32,7 +32,7 @@ KEPT = joblib.Memory(RESULTS.parent / "kept", verbose=0)
 
 T = TypeVar("T")
 
-_WRITERS = ("cache", "prompts", "texts", "baselines", "secret_marks", "transplant")
+_WRITERS = ("cache", "prompts", "texts", "secret_marks", "transplant")
 """The modules beside this one on which texts depend."""
 
 

@@ -12,14 +12,13 @@ import numpy as np
 from ctwl_decoder.options import ALPHA
 from ctwl_decoder.statistics.code_scores import code_space, score_all
 from ctwl_decoder.statistics.e_value import log_e_value
-from ctwl_decoder.statistics.null import FLOOR, null_of
+from ctwl_decoder.statistics.null import null_of
 from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
 from ctwl_decoder.statistics.scores import Score
 from ctwl_encoder import Generation
 from ctwl_protocol import Profile
 from ctwl_protocol.proxy import Proxy
 
-from .baselines import BASELINES
 from .measures import rate, tokens_needed
 from .readers import scored_positions
 from .texts import Recipe, Text
@@ -34,21 +33,18 @@ class Outcome:
 
     Attributes:
         exact: whether the likeliest code is the one that was written.
-        p_value: of the likeliest code in one test of the whole text over all codes; None for a scheme without one.
-        strength: what tells marked text from other: minus log10 of that p-value, not cut off at 1, or what the scheme
-            has in its place.
+        p_value: of the likeliest code in one test of the whole text over all codes.
         clear: whether its e-value is, see :func:`is_clear`.
     """
 
     exact: bool
-    p_value: float | None
-    strength: float
-    clear: bool = True
+    p_value: float
+    clear: bool
 
     @property
     def found(self) -> bool:
         """Whether the right code passes the level."""
-        return self.exact and self.clear and self.p_value is not None and self.p_value <= LEVEL
+        return self.exact and self.clear and self.p_value <= LEVEL
 
 
 def is_clear(table: ScoreTable, code: int) -> bool:
@@ -74,10 +70,6 @@ def read(proxy: Proxy, recipe: Recipe, text: Text, lengths: Sequence[int]) -> li
         lengths: in proxy tokens.
     """
     ids = proxy.tokenizer.encode(text.text)[: max(lengths)]
-    if recipe.method in BASELINES:
-        scheme = BASELINES[recipe.method](recipe.code_bits, len(proxy.tokenizer.vocabulary))
-        found = [scheme.read(ids[:length].tolist()) for length in lengths]
-        return [Outcome(message == text.code, None, strength) for message, strength in found]
     proxy = recipe.proxy(proxy)
     scored, prefix = scored_positions(proxy, ids)[own_score(recipe.method)], proxy.profile.prefix_length
     return [read_whole(proxy.profile, scored[: max(0, length - prefix)], text.code) for length in lengths]
@@ -88,7 +80,7 @@ def rates(outcomes: Sequence[Sequence[Outcome]], lengths: Sequence[int]) -> dict
     at = {str(length): each for length, each in zip(lengths, zip(*outcomes, strict=True), strict=True)}
     return {
         "exact": {length: rate(sum(o.exact for o in each), len(each)) for length, each in at.items()},
-        "p <= 1e-4": {length: rate(sum(o.found for o in each), len(each)) for length, each in at.items()},
+        "found": {length: rate(sum(o.found for o in each), len(each)) for length, each in at.items()},
     }
 
 
@@ -97,9 +89,7 @@ def read_whole(profile: Profile, scored: ScoredPositions, code: int) -> Outcome:
     table, codes = ScoreTable.of(scored), code_space(profile)
     scores = score_all(table, codes)
     best, null = int(scores.argmax()), null_of(table.scores)
-    p_value = null.p_value(int(scores[best]), len(codes))
-    chance = max(null.tail(int(scores[best])), FLOOR)
-    return Outcome(best == code, p_value, -math.log10(len(codes) * chance), is_clear(table, best))
+    return Outcome(best == code, null.p_value(int(scores[best]), len(codes)), is_clear(table, best))
 
 
 def needed(proxy: Proxy, recipe: Recipe, texts: Sequence[Text], lengths: Sequence[int]) -> dict[str, Any]:
@@ -110,7 +100,7 @@ def needed(proxy: Proxy, recipe: Recipe, texts: Sequence[Text], lengths: Sequenc
     rng = np.random.default_rng(recipe.seed)
     return {
         "tokens for 90 % exact": tokens_needed(exact, lengths, rng),
-        "tokens for 90 % at p <= 1e-4": tokens_needed(found, lengths, rng),
+        "tokens for 90 % found": tokens_needed(found, lengths, rng),
         **rates(outcomes, lengths),
     }
 
@@ -122,7 +112,7 @@ def seen(proxy: Proxy, generation: Generation, tokens: int, score: Score = Score
     outcome = read_whole(proxy.profile, scored, code)
     return {
         "exact": outcome.exact,
-        "p": outcome.p_value or 0.0,
+        "p": outcome.p_value,
         "hits": float((scored.contributions(code) > 0).mean()),
         "wrong": float((scored.scores > 0).mean()),
     }

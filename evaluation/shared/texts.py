@@ -20,7 +20,6 @@ from ctwl_protocol import Beacon, Profile, get_profile
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.proxy.model import fast_arithmetic
 
-from .baselines import BASELINES, Preferring
 from .cache import recalled, sources
 from .experiment import OFFLINE, VANILLA
 from .prompts import news_prompts
@@ -45,7 +44,7 @@ class Recipe:
     """All that decides what is written, but for the prompt.
 
     Attributes:
-        method: "plain", a strategy of the encoder, or one of :data:`baselines.BASELINES`.
+        method: "plain", "vanilla" for the paper's Vanilla-Marking, or a strategy of the encoder.
         delta: nats, where the method has it.
         tokens: of each text.
         temperature, top_p: of sampling; temperature 0 for greedy decoding.
@@ -53,7 +52,6 @@ class Recipe:
         penalty: repetition penalty.
         skip_repeats: leave positions alone whose context was marked before.
         ahead, behind: a secret watermark of :data:`secret_marks.SECRET` that runs before the method, or behind it.
-        colours, code_bits: the profile's A and code space.
         provider, version, nonce: of the code, where it is no random one; a nonce of None is drawn for each text.
         seed: of codes and sampling.
         batch: texts that are written together.
@@ -69,8 +67,6 @@ class Recipe:
     skip_repeats: bool = False
     ahead: str = ""
     behind: str = ""
-    colours: int = 100
-    code_bits: int = 20
     provider: int | None = None
     version: int = 0
     nonce: int | None = None
@@ -78,16 +74,8 @@ class Recipe:
     batch: int = 40
 
     def profile(self) -> Profile:
-        """The offline profile with these parameters, and its key; its name says what was changed.
-
-        Vanilla-Marking has the offline profile's twin in its place.
-        """
-        changed = {"colours": self.colours, "code_bits": self.code_bits}
-        profile = get_profile(VANILLA if self.method == "vanilla" else OFFLINE)
-        if all(getattr(profile, name) == value for name, value in changed.items()):
-            return profile
-        name = "-".join(map(str, changed.values()))
-        return profile.model_copy(update=changed | {"name": f"com.example.{name}.1"})
+        """The offline profile; its twin for Vanilla-Marking."""
+        return get_profile(VANILLA if self.method == "vanilla" else OFFLINE)
 
     def proxy(self, offline: Proxy) -> Proxy:
         """What texts are written and read with: the offline profile's proxy LM, or none for Vanilla-Marking."""
@@ -98,7 +86,7 @@ class Recipe:
         """What texts from ``start`` on carry."""
         rng = np.random.default_rng([self.seed, start])
         if self.provider is None:
-            return [int(code) for code in rng.integers(1 << self.code_bits, size=count)]
+            return [int(code) for code in rng.integers(1 << self.profile().code_bits, size=count)]
         nonces = rng.integers(64, size=count) if self.nonce is None else [self.nonce] * count
         return [Beacon(self.provider, self.version, int(nonce)).code for nonce in nonces]
 
@@ -211,24 +199,20 @@ class Writer:
         model, tokenizer = self.encoder.model, self.encoder.tokenizer
         batch = tokenizer(list(prompts), return_tensors="pt", padding=True).to(model.device)
         options: dict[str, Any] = {"do_sample": False}
-        marking = self.marking(recipe, codes)
-        processors = marking.pop("logits_processor", LogitsProcessorList())
+        processors = LogitsProcessorList()
         if recipe.temperature > 0 and recipe.beams == 1:
             options = {"do_sample": True, "temperature": 1.0, "top_p": 1.0, "top_k": 0}
             processors += [TemperatureLogitsWarper(float(recipe.temperature))]
             processors += [Nucleus(recipe.top_p)] if recipe.top_p < 1 else []
         torch.manual_seed((recipe.seed << 20) + start)
         return model.generate(
-            **batch, **options, **marking, **asked, logits_processor=processors, max_new_tokens=recipe.tokens,
-            min_new_tokens=recipe.tokens, num_beams=recipe.beams, repetition_penalty=recipe.penalty,
-            pad_token_id=tokenizer.pad_token_id,
+            **batch, **options, **self.marking(recipe, codes), **asked, logits_processor=processors,
+            max_new_tokens=recipe.tokens, min_new_tokens=recipe.tokens, num_beams=recipe.beams,
+            repetition_penalty=recipe.penalty, pad_token_id=tokenizer.pad_token_id,
         )  # fmt: skip
 
     def marking(self, recipe: Recipe, codes: list[int]) -> dict[str, Any]:
         """What ``generate`` takes to write by a method, and by a secret watermark beside it."""
-        if recipe.method in BASELINES:
-            scheme = BASELINES[recipe.method](recipe.code_bits, len(self.proxy.tokenizer.vocabulary))
-            return {"logits_processor": LogitsProcessorList([Preferring(scheme, codes, recipe.delta)])}
         ahead, behind = ([self.secret(name).config()] if name else [] for name in (recipe.ahead, recipe.behind))
         own = [] if recipe.method == "plain" else [ProcessorConfig(self._processor(recipe, codes))]
         configs = [*ahead, *own, *behind]

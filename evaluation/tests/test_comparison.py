@@ -1,4 +1,4 @@
-"""The schemes that are compared with, how they are compared, and the texts that experiments share."""
+"""How methods are compared, and the texts that experiments share."""
 
 from __future__ import annotations
 
@@ -12,36 +12,11 @@ from typing import cast
 import joblib
 import numpy as np
 import pytest
-import torch
 
 from ctwl_protocol.proxy import Proxy
 from evaluation.comparison.curves import at_success, compared
 from evaluation.shared import cache
-from evaluation.shared.baselines import BASELINES, Preferring
 from evaluation.shared.texts import Recipe, Text, Writer
-
-SIZE = 4096
-
-
-@pytest.mark.parametrize("name", BASELINES)
-def test_a_text_that_prefers_what_carries_a_message_is_read(name: str) -> None:
-    rng, scheme = np.random.default_rng(1), BASELINES[name](20, SIZE)
-    for message in rng.integers(1 << 20, size=2).tolist():
-        ids = [7]
-        while len(ids) < 160:
-            allowed = scheme.preferred(message, ids[-1]) if rng.random() < 0.85 else np.ones(SIZE)
-            ids.append(int(rng.choice(np.flatnonzero(allowed))))
-        found, strength = scheme.read(ids)
-        assert found == message and strength > 5
-
-
-@pytest.mark.parametrize(("name", "share"), [("mpac", 1 / 4), ("cyclic", 1 / 2)])
-def test_each_row_prefers_its_own_message(name: str, share: float) -> None:
-    scheme = BASELINES[name](20, SIZE)
-    added = Preferring(scheme, [5, 123_456], 2.0)(torch.tensor([[1, 9], [2, 9]]), torch.zeros(2, SIZE))
-    for row, message in zip(added.numpy(), (5, 123_456), strict=True):
-        np.testing.assert_array_equal(row == 2, scheme.preferred(message, 9))
-        assert abs(float((row == 2).mean()) - share) < 0.03
 
 
 def test_quality_is_read_off_between_two_strengths() -> None:
@@ -57,9 +32,9 @@ def test_methods_are_compared_at_the_success_that_both_have() -> None:
     right = {name: rng.random((4, 200)) < chance for name in ("delta", "vanilla")}
     costs = {"delta": 0.1, "vanilla": 0.3}
     loss = {name: np.arange(4)[:, None] * cost + rng.normal(0, 0.05, (4, 200)) for name, cost in costs.items()}
-    found = compared(right, loss, "vanilla", 0.8, rng)
+    found = compared(right, loss, 0.8, rng)
     assert found is not None and found["interval_95"][1] < 0 and found["difference"] == pytest.approx(-0.5, abs=0.1)
-    assert compared(right, loss, "vanilla", 0.999, rng) is None
+    assert compared(right, loss, 0.999, rng) is None
 
 
 class Counting(Writer):

@@ -20,8 +20,8 @@ def test_the_figures_are_those_of_the_results(page: Path) -> None:
     assert rendered(text) == text
 
 
-def test_the_results_are_at_the_level_that_their_names_say() -> None:
-    """Names in results say "p <= 1e-4": another default needs the experiments anew, and other names."""
+def test_the_results_are_at_the_level_that_the_pages_name() -> None:
+    """Another default needs the experiments anew."""
     assert LEVEL == 1e-4
 
 

@@ -93,7 +93,7 @@ def main(options: Options) -> Result:
             rows.append(
                 {
                     "strategy": strategy, "temperature": temperature, "top-p": top_p, "way": way,
-                    "found with its code, p <= 1e-4": rate(sum(right), len(right)),
+                    "found with its code": rate(sum(right), len(right)),
                     "hit rate": round(float(np.mean([each["hits"] for each in counted])), 4),
                     "hit rate of a wrong code": round(float(np.mean([each["wrong"] for each in counted])), 4),
                     "change of the expected NLL, nats a token": mean(change),
