@@ -13,7 +13,7 @@ import pytest
 import yaml
 from docs_site import DOCS, FORGE, ROOT, pages, rewritten, slug, spec_parts
 
-from ctwl_decoder.report.wording import FOUND, NONE_FOUND, TOO_SHORT
+from ctwl_decoder.report.wording import FORGEABLE, FOUND, NO_PROOF, NONE_FOUND, NOTHING_ELSE, TOO_SHORT
 from ctwl_encoder import Strategy
 from ctwl_protocol.numbers import NUMBERS
 
@@ -104,12 +104,15 @@ VERDICTS = {
     FOUND: {"README.md", "docs/index.md", "docs/readers/index.md", "docs/readers/results.md", "docs/readers/serve.md"},
     NONE_FOUND: {"README.md", "docs/readers/index.md", "docs/readers/results.md", "docs/readers/documents.md"},
     TOO_SHORT.partition(":")[0]: {"docs/readers/index.md"},
+    FORGEABLE: {"README.md", "docs/index.md", "docs/readers/serve.md"},
+    NO_PROOF: {"docs/readers/results.md"},
+    NOTHING_ELSE: {"README.md", "docs/index.md"},
 }
-"""The verdicts of a report, and the pages that quote them."""
+"""What a report says, and the pages that quote it."""
 
 
 @pytest.mark.parametrize("verdict", VERDICTS)
-def test_the_pages_quote_the_verdicts_as_the_reports_say_them(verdict: str) -> None:
+def test_the_pages_quote_reports_as_the_reports_say_them(verdict: str) -> None:
     every = {name_of(page): page.read_text(encoding="utf-8") for page in {*PAGES, *READMES}}
     assert {name for name, text in every.items() if verdict in text} == VERDICTS[verdict]
 
@@ -129,7 +132,7 @@ def test_a_strategy_stands_where_people_look_for_it(strategy: str) -> None:
 def test_an_engine_stands_where_people_look_for_it(engine: str) -> None:
     """Other pages lead to its own, and its tests run by the Makefile or by pytest."""
     page = f"{engine.replace('_', '-')}.md"
-    for name in (f"{DOCS}providers/index.md", "packages/ctwl-encoder/README.md"):
+    for name in (f"{DOCS}providers/index.md", f"{DOCS}compliance.md", "packages/ctwl-encoder/README.md"):
         assert f"{page})" in (ROOT / name).read_text(encoding="utf-8"), name
     tests = "packages/ctwl-encoder/tests"
     by_make = f"{tests}/{engine}\n" in (ROOT / "Makefile").read_text(encoding="utf-8")

@@ -1,7 +1,7 @@
 """The marker on the host: all strategies in NumPy, without torch but for the proxy LM that ``delta`` asks.
 
-llama.cpp's logits are here. ``delta`` marks here for other engines too, where their way of decoding lets it ask less.
-The tests hold :mod:`.device.marker` to it.
+Engines whose logits are NumPy's mark here. ``delta`` marks here for the others too, where their way of decoding lets it
+ask less. The tests hold :mod:`.device.marker` to it.
 """
 
 from __future__ import annotations
