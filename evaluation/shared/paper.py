@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ctwl_decoder.statistics.code_scores import code_space, score_all
 from ctwl_decoder.statistics.evidence import permutations
 from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
-from ctwl_protocol.partition import kernel
+from ctwl_protocol.partition.members import members
 from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.text.positions import positions
 
@@ -53,7 +53,7 @@ def hits(proxy: Proxy, ids: NDArray[np.int64]) -> ScoredPositions:
     for rows, weights in proxy.batches(cut.prefixes):
         for i, row in enumerate(weights, rows.start):
             (seeds,) = permutations(profile, cut.contexts[i : i + 1])
-            inside = kernel.members(np.repeat(row[None], len(seeds), axis=0), seeds, profile.sigma)
+            inside = members(np.repeat(row[None], len(seeds), axis=0), seeds, profile.sigma)
             found[i] = inside[:, cut.observed[i]]
     return ScoredPositions.of(profile, cut, found)
 

@@ -36,4 +36,4 @@ def test_what_is_kept_depends_on_the_code_that_makes_it(monkeypatch: pytest.Monk
     read.clear()
     digest.cache_clear()
     kept_rivals(open_proxy("org.ctwl.toy.1"), np.arange(9))
-    assert {"proxy/runner.py", "proxy/forward.py", "partition/kernel.py", "text/blocks.py"} <= read
+    assert {"proxy/runner.py", "proxy/forward.py", "partition/reference.py", "text/blocks.py"} <= read

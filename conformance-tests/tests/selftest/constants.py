@@ -72,7 +72,6 @@ PARTS = {
 
 SAME = {
     "canonical _checked (2 #.|63 #1|64 #1)": "MessagePack has no wider integers",
-    "hashing permutation_seeds 1 #2": "one seed more than is looked at",
     "document Profile.to_json 2 #1": "for people",
     "document Tokenizer (0 #1|1 #2|20 #2)": "ids lie below the vocabulary's size",
     "private new_private 32 #1": "drawn at random",

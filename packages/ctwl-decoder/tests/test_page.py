@@ -17,7 +17,7 @@ from ctwl_decoder.apps.serve.limits import Limits
 from ctwl_decoder.report.html import html_report
 from ctwl_decoder.words import english
 from ctwl_protocol import Profile, hashing
-from ctwl_protocol.partition import kernel
+from ctwl_protocol.partition.members import members
 from ctwl_protocol.proxy import Proxy, open_proxy
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
@@ -150,7 +150,7 @@ def marked(words: int, code: int, proxy: Proxy) -> str:
         colour_seed = hashing.colour_seed(profile.key, context)
         (colour,) = hashing.code_colours(colour_seed, np.array([code], dtype=np.uint32), profile.colours)
         seeds = hashing.permutation_seeds(hashing.partition_seed(profile.key, context), profile.colours)
-        (inside,) = kernel.members(weights, seeds[[colour]], profile.sigma)
+        (inside,) = members(weights, seeds[[colour]], profile.sigma)
         ids.append(int(rng.choice([i for i in rng.choice(pool, 20) if inside[i]])))
     return proxy.tokenizer.decode(ids).strip()
 

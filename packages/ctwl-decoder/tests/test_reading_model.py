@@ -32,7 +32,6 @@ from ctwl_protocol.causal_lm import load_tokenizer
 from ctwl_protocol.errors import ModelNotFound, TokenizerUnsupported
 from ctwl_protocol.hashing import ranks_of
 from ctwl_protocol.proxy import Proxy, Rivals, open_proxy
-from ctwl_protocol.proxy.kernel import rivals
 from ctwl_protocol.proxy.rivals import SHARE
 
 OFFLINE = "org.ctwl.smollm2-135m.1"
@@ -106,7 +105,7 @@ def test_where_the_vocabularies_are_equal_the_rivals_are_those_of_the_models_row
         after = torch.from_numpy(ids[1:])
         losses = [torch.nn.functional.cross_entropy(logits[:-1] / each, after).item() for each in _TEMPERATURES]
     scaled = (logits[9:-1] / _TEMPERATURES[int(np.argmin(losses))]).numpy()
-    mine, whole = shown_at(found), shown_at(rivals(np.arange(10, len(ids)), scaled, ids[10:], (), 24))
+    mine, whole = shown_at(found), shown_at(Rivals.of_logits(np.arange(10, len(ids)), scaled, ids[10:], (), 24))
     assert len(mine.keys() & whole.keys()) > 0.98 * len(whole)
     assert max(abs(mine[key] - whole[key]) for key in mine.keys() & whole.keys()) < 5e-3  # negligible mass is left out
 

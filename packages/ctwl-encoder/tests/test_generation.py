@@ -35,7 +35,7 @@ from ctwl_encoder.models import load_model
 from ctwl_encoder.options import GenerationOptions
 from ctwl_protocol import Beacon
 from ctwl_protocol.errors import FieldOutOfRange, ModelNotFound, ModelUnsuitable, TokenizerUnsupported
-from ctwl_protocol.partition import kernel
+from ctwl_protocol.partition.members import members
 from ctwl_protocol.profile import OFFLINE as OFFLINE_PROFILE
 from ctwl_protocol.profile import Profile
 from ctwl_protocol.proxy import Proxy
@@ -162,7 +162,7 @@ def hit_rate(proxy: Proxy, text: str, code: int) -> float:
     profile, payload, seeds_of = proxy.profile, Payload((code,)), Seeds(proxy.profile).of
     read = positions(proxy.tokenizer.encode(text), profile.prefix_length, profile.context_length)
     seeds = [seeds_of(payload, (0, tuple(context))) for context in read.contexts.tolist()]
-    inside = kernel.members(proxy.weights(read.prefixes), np.array(seeds, dtype=np.uint32), profile.sigma)
+    inside = members(proxy.weights(read.prefixes), np.array(seeds, dtype=np.uint32), profile.sigma)
     return float(inside[np.arange(len(inside)), read.observed].mean())
 
 

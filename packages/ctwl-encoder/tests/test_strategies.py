@@ -26,7 +26,7 @@ from ctwl_encoder.core.strategies.unbiased.reference import keep_first_half
 from ctwl_protocol.bridge import Branch
 from ctwl_protocol.errors import ModelFailed
 from ctwl_protocol.hashing import ranks, ranks_of
-from ctwl_protocol.partition import kernel
+from ctwl_protocol.partition.members import members
 
 RNG = np.random.default_rng(11)
 
@@ -97,7 +97,7 @@ def test_unbiased_puts_nearly_every_token_where_the_proxy_agrees() -> None:
         logits = RNG.normal(scale=2, size=500).astype(np.float32)
         weights = np.floor(probabilities(logits[None]).astype(np.float64) * 2**24 + 0.5).astype(np.uint32)
         kept = keep_first_half(native(logits), Lots(int(seed))) > 0
-        inside = kernel.members(weights, np.array([seed]), (1, 2))[0]
+        inside = members(weights, np.array([seed]), (1, 2))[0]
         assert (kept != inside).sum() <= 1
 
 
@@ -117,7 +117,7 @@ def test_the_null_of_a_hit_is_what_random_permutations_show() -> None:
     for probability in (0.05, 0.3, 0.6):
         weights = np.floor(np.concatenate([[probability], (1 - probability) * rest]) * 2**24).astype(np.uint32)
         seeds = RNG.integers(0, 2**32, 4000, dtype=np.uint32)
-        share = kernel.members(np.tile(weights, (4000, 1)), seeds, (1, 2))[:, 0].mean()
+        share = members(np.tile(weights, (4000, 1)), seeds, (1, 2))[:, 0].mean()
         assert share == pytest.approx(null_hits(np.array([probability]))[0], abs=0.05)
 
 

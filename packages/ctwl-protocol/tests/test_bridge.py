@@ -37,7 +37,7 @@ COMING = {
 """Rules of other models that no profile has yet; the bridge is right under them as it is."""
 
 
-@pytest.fixture(scope="session", params=["gpt2", "smollm2", *COMING])
+@pytest.fixture(scope="module", params=["gpt2", "smollm2", *COMING])
 def proxy(
     request: pytest.FixtureRequest, gpt2: Proxy, gpt2_tokenizer_files: dict[str, Path], offline_proxy: Proxy
 ) -> Iterator[Proxy]:

@@ -148,7 +148,7 @@ def somebody_else() -> Iterator[None]:
 
 def converted(monkeypatch: pytest.MonkeyPatch, umask: int = 0o022) -> Path:
     """The folder of the cache with the offline profile's files, the tensors made up."""
-    monkeypatch.setattr(gguf, "write_tensors", lambda _, target: target.write_bytes(b"tensors"))
+    monkeypatch.setattr(gguf, "write_tensors", lambda _, target, __: target.write_bytes(b"tensors"))
     before = os.umask(umask)
     try:
         weights = find_files(OFFLINE).weights

@@ -1,4 +1,4 @@
-"""The partition: the reference, the kernel, and what both promise."""
+"""The partition: the reference, the faster way to all members, and what both promise."""
 
 import os
 import subprocess
@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from ctwl_protocol.hashing import ranks
-from ctwl_protocol.partition import kernel, reference
+from ctwl_protocol.partition import reference
+from ctwl_protocol.partition.members import members
 
 sizes = st.tuples(st.integers(1, 4), st.integers(1, 300))
 weights = sizes.flatmap(
@@ -27,9 +28,9 @@ def seeds_for(shape: tuple[int, ...], data: st.DataObject) -> np.ndarray:
 
 
 @given(weights, sigmas, st.data())
-def test_kernel_and_reference_agree_on_the_members(w: np.ndarray, sigma: tuple[int, int], data: st.DataObject) -> None:
+def test_both_ways_agree_on_the_members(w: np.ndarray, sigma: tuple[int, int], data: st.DataObject) -> None:
     seeds = seeds_for((len(w),), data)
-    np.testing.assert_array_equal(kernel.members(w, seeds, sigma), reference.members(w, seeds, sigma), strict=True)
+    np.testing.assert_array_equal(members(w, seeds, sigma), reference.members(w, seeds, sigma), strict=True)
 
 
 @given(weights, sigmas, st.data())
@@ -39,7 +40,7 @@ def test_encoder_and_decoder_see_the_same_members(w: np.ndarray, sigma: tuple[in
     token = data.draw(st.integers(0, w.shape[1] - 1))
     below = reference.mass_below(w, np.full(len(w), token), seeds[:, None])
     hit = reference.is_member(below, w.sum(axis=1, dtype=np.uint64)[:, None], sigma)[:, 0]
-    np.testing.assert_array_equal(hit, kernel.members(w, seeds, sigma)[:, token])
+    np.testing.assert_array_equal(hit, members(w, seeds, sigma)[:, token])
 
 
 @given(weights, sigmas, st.data())
@@ -60,20 +61,19 @@ def test_the_members_are_the_shortest_run_of_ranks_that_reaches_sigma(
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_the_kernel_works_in_a_forked_child() -> None:
+def test_the_threads_are_made_anew_in_a_forked_child() -> None:
     """Servers load once and fork: the pool's threads do not come along."""
     code = """
 import os, sys
-import numpy as np
-from ctwl_protocol.partition import kernel
+from ctwl_protocol.threads import in_chunks
 
-def members():
-    return int(kernel.members(np.ones((1, 8), np.uint32), np.array([7], np.uint32), (1, 2)).sum())
+def counted():
+    return sum(in_chunks(lambda start, stop: stop - start, 100))
 
-assert members() == 4
+assert counted() == 100
 child = os.fork()
 if child == 0:
-    os._exit(0 if members() == 4 else 1)
+    os._exit(0 if counted() == 100 else 1)
 sys.exit(os.waitpid(child, 0)[1] != 0)
 """
     assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0
@@ -92,8 +92,8 @@ def test_the_edges_of_rounding(probability: float, weight: int) -> None:
 
 @settings(max_examples=3)
 @given(st.integers(0, 2**32 - 1))
-def test_kernel_and_reference_agree_at_the_real_size(seed: int) -> None:
+def test_both_ways_agree_at_the_real_size(seed: int) -> None:
     rng = np.random.default_rng(seed)
     w = reference.quantize(rng.dirichlet(np.full(50257, 0.02), size=2), 24)
     seeds = rng.integers(0, 2**32, 2, dtype=np.uint32)
-    np.testing.assert_array_equal(kernel.members(w, seeds, (1, 2)), reference.members(w, seeds, (1, 2)))
+    np.testing.assert_array_equal(members(w, seeds, (1, 2)), reference.members(w, seeds, (1, 2)))

@@ -18,7 +18,6 @@ from ctwl_protocol.partition.reference import quantize
 from ctwl_protocol.partition.toy import toy_weights
 from ctwl_protocol.profile import TOY, TOYS
 from ctwl_protocol.proxy import Proxy, Rivals, open_proxy
-from ctwl_protocol.proxy.kernel import rivals
 from ctwl_protocol.text.blocks import LENGTH, OVERLAP, blocks_of
 
 PROSE = "The council met on Tuesday and talked about the bridge, the school and the weather. Nobody was surprised. "
@@ -73,7 +72,7 @@ def test_rivals_from_logits_are_those_of_the_weights(
     logits = rng.normal(0, spread, (5, vocabulary)).astype(np.float32)
     observed = rng.integers(0, vocabulary, 5)
     special = np.flatnonzero(rng.random(vocabulary) < specials * rng.integers(0, 2)).tolist()
-    found = rivals(np.arange(5), logits, observed, special, bits)
+    found = Rivals.of_logits(np.arange(5), logits, observed, special, bits)
     same(found, by_definition(logits, observed, special, bits))
     assert (found.tokens[found.shown] == observed).all() and (found.weights >= 1).all()
     assert (np.diff(found.starts) <= 513).all()
@@ -86,15 +85,15 @@ def test_rivals_of_real_logits_are_those_of_the_weights(offline_proxy: Proxy, bi
     model = offline_proxy._reader()
     logits = model.head(model.hidden(ids[:-1]))[:, : tokenizer.vocabulary]
     observed = np.where(np.arange(len(ids) - 1) % 9, ids[1:], tokenizer.special[0])  # a special token now and then
-    found = rivals(np.arange(len(observed)), logits, observed, tokenizer.special, bits)
+    found = Rivals.of_logits(np.arange(len(observed)), logits, observed, tokenizer.special, bits)
     same(found, by_definition(logits, observed, list(tokenizer.special), bits))
 
 
 def test_uniform_logits_have_as_many_rivals_as_there_can_be() -> None:
-    found = rivals(np.arange(1), np.zeros((1, 600), np.float32), np.array([599]), (), 8)
+    found = Rivals.of_logits(np.arange(1), np.zeros((1, 600), np.float32), np.array([599]), (), 8)
     assert found.tokens.tolist() == [599]
     for size in (256, 512):
-        found = rivals(np.arange(1), np.zeros((1, size), np.float32), np.array([3]), (), 8)
+        found = Rivals.of_logits(np.arange(1), np.zeros((1, size), np.float32), np.array([3]), (), 8)
         assert found.tokens.tolist() == list(range(size)) and set(found.weights.tolist()) == {1}
 
 

@@ -1,8 +1,8 @@
 """Hash scheme ``ctwl-h1``: integers only, the same on every machine (spec section 6).
 
 One HMAC-SHA256 per distinct context gives a seed; 32-bit mixing does the rest. All arithmetic is unsigned and wraps;
-byte order is little-endian. This module is the reference, in NumPy; :mod:`ctwl_protocol.partition.kernel` does the
-same in compiled loops.
+byte order is little-endian. This module is in NumPy; the decoder does the same in compiled
+loops, too.
 """
 
 from __future__ import annotations
@@ -59,9 +59,21 @@ def permutation_seeds(
     Both steps are bijections in ``a``, so two colours of a context never share a seed. As there are two seed words, two
     contexts share a run of seeds only by a 64-bit coincidence.
     """
-    a = np.arange(1, colours + 1, dtype=np.uint32) * np.uint32(GOLDEN)
     first, second = (np.asarray(word, dtype=np.uint32) for word in seed)
-    return fmix32(first ^ fmix32(second + a))
+    return permutation_seed(first, second, np.arange(colours, dtype=np.uint32))
+
+
+def permutation_seed(
+    first: NDArray[np.uint32], second: NDArray[np.uint32], colour: NDArray[np.uint32]
+) -> NDArray[np.uint32]:
+    """``s(c, a)`` for some contexts and colours: uint32; the arguments broadcast against each other (section 6.2).
+
+    Args:
+        first: uint32, the first word of :func:`partition_seed`.
+        second: uint32, its second word.
+        colour: uint32, ``a``.
+    """
+    return fmix32(first ^ fmix32(second + (colour + np.uint32(1)) * np.uint32(GOLDEN)))
 
 
 def ranks_of(permutation_seeds: np.uint32 | NDArray[np.uint32], tokens: NDArray[np.integer]) -> NDArray[np.uint32]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_protocol.profile.document import Profile
+from ctwl_protocol.threads import in_chunks
 
 from .scored_positions import ScoreTable
 
@@ -22,8 +23,6 @@ def code_space(profile: Profile) -> NDArray[np.uint32]:
 
 def score_all(table: ScoreTable, codes: NDArray[np.uint32]) -> NDArray[np.int32]:
     """The scores of many codes: int32 (codes,); of one, see :meth:`.scored_positions.ScoreTable.score`."""
-    from ctwl_protocol.partition.kernel import in_chunks
-
     from .compiled import score
 
     scores = np.empty(len(codes), dtype=np.int32)

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from ctwl_protocol.numbers import NUMBERS
 from ctwl_protocol.partition.reference import Sigma
 from ctwl_protocol.proxy.rivals import Rivals
+from ctwl_protocol.threads import in_chunks
 
 NAT = NUMBERS.scores.nat
 """Units of a score in one nat of log-likelihood ratio."""
@@ -71,8 +72,6 @@ def position_scores(
         permutation_seeds: uint32 (positions, colours).
         sigma: the profile's share of the weight in a half, as numerator and denominator.
     """
-    from ctwl_protocol.partition.kernel import in_chunks
-
     from .compiled import add_units
 
     share = sigma[0] / sigma[1]

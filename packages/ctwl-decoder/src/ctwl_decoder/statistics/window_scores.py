@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_protocol import hashing
+from ctwl_protocol.threads import in_chunks
 
 from .scored_positions import ScoredPositions
 
@@ -43,7 +44,6 @@ def search_windows(
     pieces, ends, count = _pieces(texts[0], places, windows)
     if len(places) * len(codes) <= _FEW and "numba" not in sys.modules:
         return _search_few(texts, pieces, ends, count, codes)
-    from ctwl_protocol.partition.kernel import in_chunks
 
     from .compiled import SEARCHED, search
 

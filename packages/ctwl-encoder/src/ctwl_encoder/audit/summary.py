@@ -147,22 +147,13 @@ class Summary:
         days = [{"day": day, "policy": policy, **vars(sums)} for (day, policy), sums in sorted(self.days.items())]
         counts = ("marked_texts", "unmarked_texts", "ended", "expected_found", "tokens", "marked")
         names = ("profile", "provider", "version", "strategy", "texts")
-        return {
-            "lines": self.lines,
-            "processes": self.processes,
-            "first": self.first,
-            "last": self.last,
-            "complete": self.complete,
+        own = ("lines", "processes", "first", "last", "complete", "broken", "repeated", "unbegun", "without_end",
+               "unmarked", "policies")  # fmt: skip
+        return {name: getattr(self, name) for name in own} | {
             "gaps": [asdict(gap) for gap in self.gaps],
-            "broken": self.broken,
-            "repeated": self.repeated,
-            "unbegun": self.unbegun,
-            "without_end": self.without_end,
             "totals": {name: sum(getattr(day, name) for day in self.days.values()) for name in counts},
-            "unmarked": self.unmarked,
             "days": days,
             "written": [dict(zip(names, (*how, count), strict=True)) for how, count in sorted(self.written.items())],
-            "policies": self.policies,
         }
 
     def _add(self, line: Line) -> None:

@@ -11,8 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_protocol import Profile, hashing
-from ctwl_protocol.hashing import GOLDEN
-from ctwl_protocol.partition.kernel import fmix32_scalar, jit
 from ctwl_protocol.records.beacon import NONCE_COUNT
 from ctwl_protocol.records.layouts import Layout
 from ctwl_protocol.records.record import Record, slot_seed
@@ -76,8 +74,8 @@ class Seeds:
     def of_all(self, places: Iterable[tuple[Payload, Place]]) -> NDArray[np.uint32]:
         """The same for many places, each a payload, and a slot with a context: uint32 (places,)."""
         words = [(payload.carried[slot], *self._words(payload, slot, context)) for payload, (slot, context) in places]
-        found: NDArray[np.uint32] = _seeds(np.array(words, dtype=np.uint32).reshape(-1, 4), self._colours)
-        return found
+        codes, seeds, first, second = np.array(words, dtype=np.uint32).reshape(-1, 4).T
+        return hashing.permutation_seed(first, second, hashing.code_colours(seeds, codes, self._colours))
 
     def _words(self, payload: Payload, slot: int, context: tuple[int, ...]) -> tuple[int, int, int]:
         """The seed of a slot's colours at a context (spec section 6.3), and the two of its permutations."""
@@ -86,25 +84,3 @@ class Seeds:
         nonce = payload.carried[0] % NONCE_COUNT
         seed = self._slot(context, layout=payload.layout, slot=slot, nonce=nonce, key=payload.key)
         return seed, *self._partition(context)
-
-
-@jit
-def _seeds(words: NDArray[np.uint32], colours: int) -> NDArray[np.uint32]:
-    """:func:`ctwl_protocol.hashing.code_colours` and :func:`~ctwl_protocol.hashing.permutation_seeds`, one code each.
-
-    Args:
-        words: uint32 (n, 4): the code, the seed of its colours, and the two of the permutations.
-        colours: ``A``.
-
-    Returns:
-        uint32 (n,).
-    """
-    golden = np.uint32(GOLDEN)
-    found = np.empty(len(words), np.uint32)
-    for n in range(len(words)):
-        code, seed, first, second = words[n, 0], words[n, 1], words[n, 2], words[n, 3]
-        drawn = fmix32_scalar(np.uint32(seed ^ np.uint32(code * golden)))
-        colour = np.uint32((np.uint64(drawn) * np.uint64(colours)) >> np.uint64(32))
-        inner = fmix32_scalar(np.uint32(second + np.uint32(np.uint32(colour + np.uint32(1)) * golden)))
-        found[n] = fmix32_scalar(np.uint32(first ^ inner))
-    return found

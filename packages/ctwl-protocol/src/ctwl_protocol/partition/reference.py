@@ -1,14 +1,16 @@
 """The partition: exact integers after the proxy (spec section 7).
 
-This is the reference, in NumPy, written to be read beside the specification. For speed,
-:mod:`ctwl_protocol.partition.kernel` computes masses and members in compiled loops, and the proxy runner computes
-weights on the device that has the logits; the tests hold them equal.
+This is the reference, in NumPy, written to be read beside the specification. For speed, :mod:`.members` finds members
+without sorting, readers pass over the vocabulary once for all colours, and writers compute weights on the device that
+has the logits; the tests hold them equal.
 
 In the order of rank, a token is a member of ``V(c, a)`` if the weight ranked before it is less than ``sigma`` of the
 total weight.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +34,26 @@ def quantize(probabilities: NDArray[np.float64] | NDArray[np.float32], weight_bi
     scaled = probabilities * float(1 << weight_bits)
     scaled += 0.5
     return scaled.astype(np.uint32)  # the cast drops the fraction
+
+
+def weights_of(logits: NDArray[np.float32], special: Sequence[int], weight_bits: int) -> NDArray[np.uint32]:
+    """The weights that a proxy LM's logits give (section 7.1).
+
+    Args:
+        logits: float32 (n, vocabulary).
+        special: the tokens that weigh 0.
+        weight_bits: the profile's.
+
+    Returns:
+        uint32, the same shape.
+    """
+    mass = logits.astype(np.float64)
+    mass -= mass.max(axis=1, keepdims=True)
+    np.exp(mass, out=mass)
+    mass /= mass.sum(axis=1, keepdims=True)
+    weights = quantize(mass, weight_bits)
+    weights[:, list(special)] = 0
+    return weights
 
 
 def mass_below(

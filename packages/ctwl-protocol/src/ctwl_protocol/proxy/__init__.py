@@ -1,6 +1,6 @@
 """The proxy LM: from a profile to weights of tokens, shared by encoder and decoder (spec section 5).
 
-The tokenizer and the forward pass in NumPy need ``ctwl-protocol[light]`` (numba, safetensors, tokenizers). What is in
+The tokenizer and the forward pass in NumPy need ``ctwl-protocol[light]`` (safetensors, tokenizers). What is in
 :mod:`.model` needs ``ctwl-protocol[proxy]`` (torch and transformers, too).
 """
 

@@ -217,22 +217,22 @@ def _unpacked(profile: Profile, carrier: ProxyFile, path: str | Path | None) -> 
         source = _locate(profile, carrier, path)
         verify(source, carrier)
         if not complete:
-            _convert(source, vocab, merges, weights)
+            _convert(source, vocab, merges, weights, profile.proxy)
     verify(vocab, profile.tokenizer.vocab)
     verify(merges, profile.tokenizer.merges)
     return ProxyFiles(weights, vocab, merges)  # load_tensors compares the digest of the tensors
 
 
-def _convert(source: Path, vocab: Path, merges: Path, weights: Path | None) -> None:
+def _convert(source: Path, vocab: Path, merges: Path, weights: Path | None, proxy: object) -> None:
     """Make the files from a verified GGUF file."""
     try:
         make_folder(vocab.parent)
         with atomic_path(vocab) as first, atomic_path(merges) as second:
             gguf.write_tokenizer(source, first, second)
-        if weights is not None:
+        if weights is not None and isinstance(proxy, ProxyModel):
             log.warning("converting %s once, about 5 seconds ...", source.name)
             with atomic_path(weights) as scratch:
-                gguf.write_tensors(source, scratch)
+                gguf.write_tensors(source, scratch, proxy.architecture)
     except FileUnwritable as error:
         raise FileUnwritable(f"{error}; {CACHE.name} names another folder for the cache") from error
 

@@ -7,7 +7,6 @@ reads in one canonical form, so that its digests can be pinned.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ProxyMalformed, ProxyNotFound
-from .tensors import Stored, write_safetensors
+from ..profile.document import GPT2, Architecture
+from .tensors import tensor_shapes
+
+_OUTPUT = "lm_head.weight"
+"""Of models whose output layer is tied, too: their files may repeat it."""
 
 
 def write_tokenizer(source: Path, vocab: Path, merges: Path) -> None:
@@ -44,73 +47,37 @@ def tokenizer_bytes(tokens: Sequence[str], merges: Sequence[str]) -> tuple[bytes
     )
 
 
-_LLAMA = {
-    "token_embd": "model.embed_tokens",
-    "output_norm": "model.norm",
-    "output": "lm_head",
-    "attn_norm": "input_layernorm",
-    "attn_q": "self_attn.q_proj",
-    "attn_k": "self_attn.k_proj",
-    "attn_v": "self_attn.v_proj",
-    "attn_output": "self_attn.o_proj",
-    "ffn_norm": "post_attention_layernorm",
-    "ffn_gate": "mlp.gate_proj",
-    "ffn_up": "mlp.up_proj",
-    "ffn_down": "mlp.down_proj",
-}
-_GPT2 = {
-    "token_embd": "transformer.wte",
-    "position_embd": "transformer.wpe",
-    "output_norm": "transformer.ln_f",
-    "output": "lm_head",
-    "attn_norm": "ln_1",
-    "attn_qkv": "attn.c_attn",
-    "attn_output": "attn.c_proj",
-    "ffn_norm": "ln_2",
-    "ffn_up": "mlp.c_fc",
-    "ffn_down": "mlp.c_proj",
-}
-_FAMILIES = {"llama": ("model.layers", _LLAMA), "gpt2": ("transformer.h", _GPT2)}
-
-
-def write_tensors(source: Path, target: Path) -> None:
+def write_tensors(source: Path, target: Path, architecture: Architecture) -> None:
     """Write the dequantized float32 tensors of a GGUF file as safetensors, under transformers' names.
 
     Raises:
-        ProxyMalformed: the file holds no model of a family that profiles state.
+        ProxyMalformed: the file holds no model of the architecture's family.
     """
     reader = _reader(source)
+    from gguf import MODEL_ARCH, get_tensor_name_map
+    from safetensors.numpy import save
+
+    known = get_tensor_name_map(MODEL_ARCH[architecture.family.upper()], architecture.layers)
+    names = {known.get_name(name, (".weight", ".bias")): name for name in (*tensor_shapes(architecture), _OUTPUT)}
     try:
-        write_safetensors([_stored(reader, tensor) for tensor in reader.tensors], target)
+        if (family := reader.fields["general.architecture"].contents()) != architecture.family:
+            raise ValueError(f"it is of the family {family}")
+        tensors = {names[each.name]: _made(each, names[each.name], architecture) for each in reader.tensors}
     except (KeyError, ValueError, NotImplementedError) as error:
-        raise ProxyMalformed(f"{source} holds no tensors of a {' or '.join(_FAMILIES)} model: {error}") from error
+        raise ProxyMalformed(f"{source} holds no tensors of a {architecture.family} model: {error}") from error
+    target.write_bytes(save(tensors))
 
 
-def _stored(reader: Any, tensor: Any) -> Stored:
-    family = reader.fields["general.architecture"].contents()
-    prefix, names = _FAMILIES[family]
-    parts = re.fullmatch(r"(?:blk\.(\d+)\.)?(\w+)\.(weight|bias)", tensor.name)
-    if parts is None or parts[2] not in names:
-        raise ValueError(f"unknown tensor {tensor.name}")
-    name = f"{names[parts[2]]}.{parts[3]}"
-    shape = tuple(map(int, reversed(tensor.shape)))
-    heads, transposed = 0, False
-    if parts[1] is not None:
-        name = f"{prefix}.{parts[1]}.{name}"
-        transposed = family == "gpt2" and len(shape) == 2  # transformers keeps GPT-2's as (in, out)
-        if family == "llama" and parts[2] in ("attn_q", "attn_k"):
-            field = "llama.attention.head_count" + ("_kv" if parts[2] == "attn_k" else "")
-            heads = reader.fields[field].contents()
+def _made(tensor: Any, name: str, architecture: Architecture) -> NDArray[np.float32]:
+    from gguf.quants import dequantize
 
-    def make() -> NDArray[np.float32]:
-        from gguf.quants import dequantize
-
-        array: NDArray[np.float32] = dequantize(tensor.data, tensor.tensor_type).reshape(shape)
-        if heads:  # llama.cpp rotates neighbours, transformers the two halves of a head
-            array = array.reshape(heads, -1, 2, shape[1]).swapaxes(1, 2).reshape(shape)
-        return array.T if transposed else array
-
-    return name, shape[::-1] if transposed else shape, make
+    array: NDArray[np.float32] = dequantize(tensor.data, tensor.tensor_type).reshape(tensor.shape[::-1])
+    if isinstance(architecture, GPT2):  # transformers keeps its layers as (in, out)
+        return np.ascontiguousarray(array.T) if ".h." in name and array.ndim == 2 else array
+    heads = {"q_proj": architecture.heads, "k_proj": architecture.key_value_heads}.get(name.split(".")[-2])
+    if heads:  # llama.cpp rotates neighbours, transformers the two halves of a head
+        array = array.reshape(heads, -1, 2, array.shape[1]).swapaxes(1, 2).reshape(array.shape)
+    return array
 
 
 def _reader(source: Path) -> Any:

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..numbers import NUMBERS
+from ..partition.reference import weights_of
+from ..threads import in_chunks
 
 SHARE = NUMBERS.rivals.share
 """A rival has at least the total weight over this, so a place has at most so many."""
@@ -61,6 +63,26 @@ class Rivals:
         shown = np.flatnonzero(token == observed[row])
         heavy = np.maximum(weights[row, token], 1)
         return cls(places, starts, token.astype(np.uint32), heavy, shown, totals.astype(np.uint32))
+
+    @classmethod
+    def of_logits(
+        cls,
+        places: NDArray[np.int64],
+        logits: NDArray[np.float32],
+        observed: NDArray[np.int64],
+        special: Sequence[int],
+        weight_bits: int,
+    ) -> Rivals:
+        """The rivals by a proxy LM's logits; see :meth:`of` and :func:`ctwl_protocol.partition.reference.weights_of`.
+
+        The processors share the places, and few weights of a whole vocabulary are in memory at once.
+        """
+
+        def some(start: int, stop: int) -> Rivals:
+            weights = weights_of(logits[start:stop], special, weight_bits)
+            return cls.of(places[start:stop], weights, observed[start:stop], 1 << weight_bits)
+
+        return cls.joined(in_chunks(some, len(places)))
 
     @classmethod
     def joined(cls, parts: Sequence[Rivals]) -> Rivals:

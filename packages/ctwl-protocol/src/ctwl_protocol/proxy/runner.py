@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ProxyMalformed
-from ..partition.reference import quantize
+from ..partition.reference import weights_of
 from ..partition.toy import toy_weights
 from ..profile.document import Architecture, Profile, ProxyModel, ToyProxy
 from ..profile.lookup import get_profile
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .model import OnDevice
 
 _ROWS = 256
-"""Tokens whose logits are in memory at once."""
+"""Tokens whose logits are in memory at once; their weights are so for a part of them on each processor."""
 
 T = TypeVar("T")
 
@@ -156,15 +156,15 @@ class Proxy:
         places = np.arange(block.first, block.end)
         if self._reader is None:
             return Rivals.of(places, self._by_rule(self._prefixes(ids, places)), ids[places])
-        from .kernel import rivals
-
-        model = self._reader()
+        model, tokenizer = self._reader(), self.profile.tokenizer
         hidden = model.hidden(ids[block.start : block.end - 1])[block.first - block.start - 1 :]
-        tokenizer, found = self.profile.tokenizer, []
+        found = []
         for start in range(0, len(places), _ROWS):
             rows = slice(start, start + _ROWS)
             logits = model.head(hidden[rows])[:, : tokenizer.vocabulary]
-            found.append(rivals(places[rows], logits, ids[places[rows]], tokenizer.special, self.profile.weight_bits))
+            found.append(
+                Rivals.of_logits(places[rows], logits, ids[places[rows]], tokenizer.special, self.profile.weight_bits)
+            )
         return Rivals.joined(found)
 
     def weights_at(self, ids: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.uint32]:
@@ -185,10 +185,7 @@ class Proxy:
             if len(rows):
                 hidden = model.hidden(ids[block.start : block.end - 1])
                 logits = model.head(hidden[places[rows] - block.start - 1])[:, : tokenizer.vocabulary]
-                exponent = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True))
-                mass = exponent / exponent.sum(axis=1, keepdims=True)
-                weights[rows] = quantize(mass, self.profile.weight_bits)
-        weights[:, list(tokenizer.special)] = 0
+                weights[rows] = weights_of(logits, tokenizer.special, self.profile.weight_bits)
         return weights
 
     # ---- writers: prefixes ----

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from math import prod
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -16,9 +16,6 @@ from numpy.typing import NDArray
 from ..errors import ProxyMalformed, ProxyNotFound
 from ..files import open_file, what_helps
 from ..profile.document import GPT2, Architecture, Llama
-
-Stored = tuple[str, tuple[int, ...], Callable[[], NDArray[np.float32]]]
-"""A tensor to write: its name, its shape, and what makes it when its turn comes."""
 
 
 class _Shaped(Protocol):
@@ -65,20 +62,6 @@ def read_tensors(path: Path) -> dict[str, NDArray[np.float32]]:
     except OSError as error:
         raise ProxyNotFound(f"cannot read {path}: {error.strerror or error}{what_helps(error)}") from error
     return tensors
-
-
-def write_safetensors(stored: Iterable[Stored], path: Path) -> None:
-    """Write a safetensors file of float32, one tensor in memory at a time."""
-    stored, end, header = list(stored), 0, {}
-    for name, shape, _ in stored:
-        start, end = end, end + 4 * prod(shape)
-        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": (start, end)}
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)  # the format aligns the data to 8 bytes
-    with path.open("wb") as file:
-        file.write(len(text).to_bytes(8, "little") + text)
-        for *_, make in stored:
-            file.write(_bytes(make()))
 
 
 def tensors_digest(tensors: Mapping[str, NDArray[np.float32]]) -> bytes:

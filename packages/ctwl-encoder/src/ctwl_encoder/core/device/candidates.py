@@ -153,14 +153,14 @@ def masses(entries: Entries, places: int) -> torch.Tensor:
     return sums.index_add_(0, entries.place, entries.mass).double() / UNIT
 
 
-def multiply(logits: torch.Tensor, entries: Entries, step: DeviceStep, factors: torch.Tensor) -> None:
-    """Multiply the probabilities of entries by factors, in place.
+def add(logits: torch.Tensor, entries: Entries, step: DeviceStep, nats: torch.Tensor) -> None:
+    """Add to the logits of entries, in place.
 
     Args:
         logits: float (rows, size), contiguous.
         entries: the candidates.
         step: the places.
-        factors: float64 (n,).
+        nats: float (n,).
     """
     flat = step.rows.long()[entries.row] * logits.shape[1] + entries.candidate
-    logits.view(-1).index_add_(0, flat, factors.log().to(logits.dtype))
+    logits.view(-1).index_add_(0, flat, nats.to(logits.dtype))

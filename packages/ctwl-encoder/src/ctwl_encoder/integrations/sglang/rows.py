@@ -96,29 +96,19 @@ def open_rows(runner: Any) -> Rows:
 
 def _refuse_unsupported() -> None:
     """Refuse to start where this engine cannot be marked: OptionOutOfRange, with what to change."""
-    serving = get_serving()
-    if (
-        envs.SGLANG_RUST_SERVER.get()
-        or getattr(serving, "smg_grpc_mode", False)
-        or getattr(serving, "grpc_mode", False)
-    ):
-        raise OptionOutOfRange(
-            "this kind of server does not let a plug-in check its requests; serve without SGLANG_RUST_SERVER, "
-            "--smg-grpc-mode and --grpc-mode"
-        )
-    if not get_schedule().disable_overlap_schedule:
-        raise OptionOutOfRange(
-            "the overlap scheduler does not tell a plug-in the last tokens; serve with --disable-overlap-schedule"
-        )
-    if get_spec().speculative_algorithm is not None or get_exec().dllm.dllm_algorithm is not None:
-        raise OptionOutOfRange(
-            "a text cannot be marked where its tokens are not drawn one by one; serve without "
-            "--speculative-algorithm and --dllm-algorithm"
-        )
-    if get_parallel().pp_size > 1 or get_disagg().disaggregation_mode != "null":
-        raise OptionOutOfRange(
-            "a text cannot be marked where other processes begin it; serve without --pp-size and --disaggregation-mode"
-        )
+    by_grpc = [getattr(get_serving(), f"{name}grpc_mode", False) for name in ("smg_", "")]
+    refused = {
+        "this kind of server does not let a plug-in check its requests; serve without SGLANG_RUST_SERVER, "
+        "--smg-grpc-mode and --grpc-mode": envs.SGLANG_RUST_SERVER.get() or any(by_grpc),
+        "the overlap scheduler does not tell a plug-in the last tokens; serve with --disable-overlap-schedule":
+            not get_schedule().disable_overlap_schedule,
+        "a text cannot be marked where its tokens are not drawn one by one; serve without --speculative-algorithm and "
+        "--dllm-algorithm": (get_spec().speculative_algorithm, get_exec().dllm.dllm_algorithm) != (None, None),
+        "a text cannot be marked where other processes begin it; serve without --pp-size and --disaggregation-mode":
+            get_parallel().pp_size > 1 or get_disagg().disaggregation_mode != "null",
+    }  # fmt: skip
+    if advice := next((advice for advice, asked in refused.items() if asked), None):
+        raise OptionOutOfRange(advice)
 
 
 def _joint(logits: torch.Tensor, top_k: torch.Tensor | None, top_p: torch.Tensor | None) -> torch.Tensor:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ctwl_protocol.bridge import Path
 from ctwl_protocol.proxy import Proxy
 
-from ...device.candidates import Entries, entries_of, masses, members
+from ...device.candidates import add, entries_of, masses, members
 from ...device.step import DeviceStep, Later, Marked, Tables, to_device, to_host
 from ...halves import HalfKey, Halves
 
@@ -56,7 +56,10 @@ class Mark:
             half_of = torch.full((len(places),), -1)
             half_of[marked] = torch.tensor([halves[keys[i]] for i in marked])
             delta = torch.tensor([text.delta for text in texts])
-            _add(logits, entries, step, inside, *(to_device(each, logits.device) for each in (half_of, delta)))
+            half_of, delta = (to_device(each, logits.device) for each in (half_of, delta))
+            half = half_of[entries.place]
+            liked = entries.where((half >= 0) & inside[half, entries.token])  # -1 reads a half of no use
+            add(logits, liked, step, delta[liked.row])
             found = Later(inside)
         self._halves.forget(len(texts))
         of_rows: dict[int, dict[Path, int]] = {}
@@ -72,27 +75,3 @@ class Mark:
             weights = self._proxy.weights_on_device(prefixes[part])
             seed = torch.from_numpy(seeds[part].astype(np.int64)).to(weights.device)
             yield from members(weights, seed, self._proxy.profile.sigma).to(self._device)
-
-
-def _add(
-    logits: torch.Tensor,
-    entries: Entries,
-    step: DeviceStep,
-    inside: torch.Tensor,
-    half_of: torch.Tensor,
-    delta: torch.Tensor,
-) -> None:
-    """Add to the logits of entries whose token is a member of ``V``, in place.
-
-    Args:
-        logits: float (rows, size), contiguous.
-        entries: the candidates.
-        step: the places.
-        inside: bool (halves, |V|), membership.
-        half_of: int64 (places,), the half of each place; -1 where nothing is preferred.
-        delta: float32 (n,), nats, for each of the step's rows.
-    """
-    half = half_of[entries.place]
-    chosen = entries.where((half >= 0) & inside[half, entries.token])  # -1 reads a half of no use
-    flat = step.rows.long()[chosen.row] * logits.shape[1] + chosen.candidate
-    logits.view(-1).index_add_(0, flat, delta[chosen.row].to(logits.dtype))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_protocol.bridge import Branch
-from ctwl_protocol.partition import kernel
+from ctwl_protocol.partition.members import members
 from ctwl_protocol.proxy import Proxy
 
 from ...halves import Half, Halves
@@ -93,5 +93,5 @@ class Mark:
     def _asked(self, prefixes: NDArray[np.int64], seeds: NDArray[np.uint32]) -> Iterator[Half]:
         """What the proxy says of places."""
         for rows, weights in self._proxy.batches(prefixes):
-            insides = kernel.members(weights, seeds[rows], self._proxy.profile.sigma)
+            insides = members(weights, seeds[rows], self._proxy.profile.sigma)
             yield from (Half(inside, row.copy()) for inside, row in zip(insides, weights, strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from ...device.candidates import WORD, Entries, entries_of, multiply, ranks_of
+from ...device.candidates import WORD, Entries, add, entries_of, ranks_of
 from ...device.step import DeviceStep, Tables
 from ..traits import RANKS
 
@@ -48,4 +48,4 @@ def factors(entries: Entries, step: DeviceStep, proxy_size: int) -> torch.Tensor
 def mark(logits: torch.Tensor, likely: torch.Tensor, tables: Tables, step: DeviceStep) -> None:
     """Mark rows of logits in place; see :data:`ctwl_encoder.core.device.forms.Form`."""
     entries = entries_of(likely, tables, step)
-    multiply(logits, entries, step, factors(entries, step, tables.proxy_size))
+    add(logits, entries, step, factors(entries, step, tables.proxy_size).log())

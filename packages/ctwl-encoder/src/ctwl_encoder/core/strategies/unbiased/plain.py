@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from ...device.candidates import Entries, border, entries_of, multiply
+from ...device.candidates import Entries, add, border, entries_of
 from ...device.step import DeviceStep, Tables
 
 
@@ -24,4 +24,4 @@ def factors(entries: Entries, places: int) -> torch.Tensor:
 def mark(logits: torch.Tensor, likely: torch.Tensor, tables: Tables, step: DeviceStep) -> None:
     """Mark rows of logits in place; see :data:`ctwl_encoder.core.device.forms.Form`."""
     entries = entries_of(likely, tables, step)
-    multiply(logits, entries, step, factors(entries, len(step.seeds)))
+    add(logits, entries, step, factors(entries, len(step.seeds)).log())
