@@ -19,6 +19,7 @@ sum over tokens of the entropy of what each was drawn from.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -178,10 +179,13 @@ def found_by(own: Decoder, model: str, texts: Sequence[Generation]) -> dict[str,
 @experiment(
     quick={"texts": 2, "own": 1, "tokens": 100, "models": "smollm2", "kinds": "chat"},
     texts=32, own=0, tokens=LENGTHS[-1], models="smollm2,qwen2.5-coder-0.5b,qwen2.5-coder-1.5b",
-    kinds="articles,chat,prose,mathematics", seed=1, batch=32,
+    kinds="articles,chat,prose,mathematics", seed=1, batch=32, beside="",
 )  # fmt: skip
 def main(options: Options) -> Result:
-    """Run the experiment; ``models`` are names or folders, with commas between, and so are ``kinds``."""
+    """Run the experiment; ``models`` are names or folders, with commas between, and so are ``kinds``.
+
+    It takes hours, so it may be run in parts: ``beside`` is the file of an earlier part, which then comes first.
+    """
     readers, rows, forecasts, curve = Readers(), [], [], []
     for model in options.models.split(","):
         every = list[Read]()
@@ -205,9 +209,12 @@ def main(options: Options) -> Result:
                 if own:
                     row["own model"] = found_by(own, model, [each.parts[tokens] for _, each in long[: options.own]])
                 rows.append(row)
-        forecasts.append({"model": model, **held(every), "tenths": list(tenths(every))})
-        curve += [{"model": model, **each} for each in by_choice(every)]
-    return {"rows": rows, "forecasts": forecasts, "by choice": curve}
+        part = {"model": model, "kinds": options.kinds}
+        forecasts.append({**part, **held(every), "tenths": list(tenths(every))})
+        curve += [{**part, **each} for each in by_choice(every)]
+    found: Result = {"rows": rows, "forecasts": forecasts, "by choice": curve}
+    earlier = json.loads(Path(options.beside).read_text()) if options.beside else {}
+    return {name: earlier.get(name, []) + own for name, own in found.items()}
 
 
 if __name__ == "__main__":
