@@ -19,8 +19,6 @@ _EXTRAS = {"ctwl_decoder": "reference", "ctwl_encoder": "reference", "httpx": "h
 class ExtraMissing(CTWLError):
     """An optional package is needed and not installed."""
 
-    code = "extra-missing"
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; the exit status: 0 all is well, 1 something failed, 2 an error."""

@@ -58,7 +58,7 @@ def question(**changed: Any) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[httpx.Client]:
-    with serving(Played(Finding(1e-9, [(0, 11)], "ours"), measured=False)) as found:
+    with serving(Played(Finding(error_rate=1e-9, places=[(0, 11)], says="ours"), measured=False)) as found:
         yield found
 
 
@@ -106,7 +106,7 @@ def test_other_addresses_and_methods_are_refused(client: httpx.Client) -> None:
 
 
 def test_those_alone_who_have_a_token_are_answered() -> None:
-    with serving(Played(Finding(0.5)), tokens=(TOKEN,)) as client:
+    with serving(Played(Finding(error_rate=0.5)), tokens=(TOKEN,)) as client:
         for headers in (
             {},
             {"authorization": "Bearer other"},
@@ -120,7 +120,7 @@ def test_those_alone_who_have_a_token_are_answered() -> None:
 
 
 def test_one_asker_asks_so_often_and_no_more() -> None:
-    with serving(Played(Finding(0.5)), rate=3) as client:
+    with serving(Played(Finding(error_rate=0.5)), rate=3) as client:
         replies = [client.post("/", json=question()) for _ in range(4)]
     assert [reply.status_code for reply in replies] == [200, 200, 200, 429]
     assert replies[3].json()["code"] == "rate-exceeded"
@@ -151,7 +151,7 @@ def test_a_text_is_in_no_log(caplog: pytest.LogCaptureFixture) -> None:
             raise RuntimeError(question.text)
 
     caplog.set_level(logging.DEBUG)
-    with serving(Failing(Finding(0.5))) as client:
+    with serving(Failing(Finding(error_rate=0.5))) as client:
         reply = client.post("/", json=question(text="secret words"))
     assert reply.status_code == 500 and "secret" not in reply.text
     assert all("secret" not in record.getMessage() for record in caplog.records) and "RuntimeError" in caplog.text
@@ -161,7 +161,7 @@ def test_a_text_is_in_no_log(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_what_keeps_texts_says_so() -> None:
-    detector = Played(Finding(None), keeps_days=30)
+    detector = Played(Finding(error_rate=None), keeps_days=30)
     with serving(detector) as client:
         reply = client.post("/", json=question())
         assert (reply.status_code, reply.json()["code"]) == (422, "keep-refused")

@@ -23,8 +23,6 @@ _SHOWN = 300
 class EndpointError(CTWLError):
     """The endpoint did not answer, or its answer was no completion."""
 
-    code = "endpoint-error"
-
 
 class EndpointEncoder(Implementation):
     """A server that marks what it writes."""

@@ -19,8 +19,6 @@ _MAX_BYTES = 1 << 20
 class ExceptionsMalformed(CTWLError):
     """A file of exceptions is not usable."""
 
-    code = "exceptions-malformed"
-
 
 @dataclass(frozen=True)
 class Exceptions:

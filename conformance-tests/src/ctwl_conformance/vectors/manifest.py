@@ -29,8 +29,6 @@ _KEY = 15
 class VectorsAltered(CTWLError):
     """The vectors' files are not the ones that the manifest was signed for."""
 
-    code = "vectors-altered"
-
 
 class _File(Part):
     name: str

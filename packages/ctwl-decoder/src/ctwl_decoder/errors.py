@@ -11,8 +11,6 @@ from ctwl_protocol import CTWLError
 class DecoderError(CTWLError):
     """Base of the decoder's own errors."""
 
-    code = "decoder-error"
-
 
 # ---- the input and what is asked of it ----
 
@@ -20,49 +18,33 @@ class DecoderError(CTWLError):
 class InputUnreadable(DecoderError):
     """The input file cannot be opened or read."""
 
-    code = "input-unreadable"
-
 
 class NotText(DecoderError):
     """The input is no text: not UTF-8, with lone surrogates, or with too many combining marks on one letter."""
-
-    code = "not-text"
 
 
 class InputTooLarge(DecoderError):
     """The input is larger than its bound."""
 
-    code = "input-too-large"
-
 
 class NotOpened(DecoderError):
     """The input is a container, such as a picture or an archive of another kind, whose words are not read here."""
-
-    code = "not-opened"
 
 
 class DocumentRefused(DecoderError):
     """A document is broken, locked, hostile, or would cost too much to open."""
 
-    code = "document-refused"
-
 
 class OptionOutOfRange(DecoderError, ValueError):
     """An option has a value outside its range."""
-
-    code = "option-out-of-range"
 
 
 class OutputExists(DecoderError):
     """The output exists, and it was not asked to replace it."""
 
-    code = "output-exists"
-
 
 class ExtraMissing(DecoderError):
     """An optional package is needed and not installed."""
-
-    code = "extra-missing"
 
 
 @contextmanager
@@ -81,31 +63,21 @@ def needing(extra: str, what: str) -> Iterator[None]:
 class RecordMalformed(DecoderError):
     """A record of a corpus cannot be parsed."""
 
-    code = "record-malformed"
-
 
 class TextMissing(DecoderError):
     """A record of a corpus has no text where one was expected."""
-
-    code = "text-missing"
 
 
 class ScanSettingsDiffer(DecoderError):
     """A scan was begun with other inputs, options or arithmetic, so it cannot go on with these."""
 
-    code = "scan-settings-differ"
-
 
 class ScanRunning(DecoderError):
     """Another process works on the same output."""
 
-    code = "scan-running"
-
 
 class ClusterFailed(DecoderError):
     """The Ray cluster cannot be reached, or has given up."""
-
-    code = "cluster-failed"
 
 
 # ---- serve ----
@@ -114,31 +86,21 @@ class ClusterFailed(DecoderError):
 class CannotServe(DecoderError):
     """The service cannot start here."""
 
-    code = "cannot-serve"
-
 
 class UnsupportedType(DecoderError):
     """A request's body has a media type that its endpoint does not read."""
-
-    code = "unsupported-type"
 
 
 class ManifestsMalformed(DecoderError):
     """The file is no map from codes to C2PA manifests."""
 
-    code = "manifests-malformed"
-
 
 class ManifestsUnavailable(DecoderError):
     """The provider's own Soft Binding Resolution API does not answer, or not in its form."""
 
-    code = "manifests-unavailable"
-
 
 class ServiceError(DecoderError):
     """Base of the reasons for which the service refuses a request that may be valid."""
-
-    code = "service-error"
 
 
 class ServiceBusy(ServiceError):
@@ -150,19 +112,13 @@ class ServiceBusy(ServiceError):
 class TooManyAtOnce(ServiceError):
     """One client address has as many open requests as it may."""
 
-    code = "too-many-at-once"
-
 
 class TimedOut(ServiceError):
     """A request took longer than the service allows."""
 
-    code = "timed-out"
-
 
 class BodyTooSlow(TimedOut):
     """A request's body did not arrive in time."""
-
-    code = "body-too-slow"
 
 
 class ServiceClosing(ServiceError):
@@ -183,31 +139,21 @@ class RequestCancelled(ServiceError):
 class AskError(DecoderError):
     """Base of the reasons for which a detector is not asked, or gives no answer."""
 
-    code = "ask-error"
-
 
 class NoDetector(AskError):
     """The registry names no detector to ask, or not that of a provider."""
-
-    code = "no-detector"
 
 
 class NoConsent(AskError):
     """Nobody agreed that the text is sent."""
 
-    code = "no-consent"
-
 
 class AddressRefused(AskError):
     """A detector's address is no public one."""
 
-    code = "address-refused"
-
 
 class NoAnswer(AskError):
     """A detector does not answer, or not within the bounds."""
-
-    code = "no-answer"
 
 
 # ---- a detector as a service ----
@@ -216,31 +162,21 @@ class NoAnswer(AskError):
 class DetectorMalformed(DecoderError):
     """The file describes no detector."""
 
-    code = "detector-malformed"
-
 
 class DetectorFailed(DecoderError):
     """The provider's own command fails."""
-
-    code = "detector-failed"
 
 
 class TokenRefused(DecoderError):
     """A question without a bearer token that this detector knows."""
 
-    code = "token-refused"
-
 
 class ProviderUnknown(DecoderError):
     """A question about a provider whose detector this is not."""
 
-    code = "provider-unknown"
-
 
 class KeepRefused(DecoderError):
     """The detector keeps texts longer than the question allows."""
-
-    code = "keep-refused"
 
 
 class RateExceeded(DecoderError):
@@ -249,8 +185,6 @@ class RateExceeded(DecoderError):
     Attributes:
         after: seconds until the asker may ask again.
     """
-
-    code = "rate-exceeded"
 
     def __init__(self, message: str, after: int) -> None:
         super().__init__(message, after)
@@ -266,34 +200,22 @@ class RateExceeded(DecoderError):
 class ProofMalformed(DecoderError):
     """The bytes are not a proof."""
 
-    code = "proof-malformed"
-
 
 class ProofRefused(DecoderError):
     """Base of the reasons for which a proof is refused."""
-
-    code = "proof-refused"
 
 
 class ProofUncertified(ProofRefused):
     """The proof's profile was not certified."""
 
-    code = "proof-uncertified"
-
 
 class ProofLate(ProofRefused):
     """The proof's profile was certified when the text was known already."""
-
-    code = "proof-late"
 
 
 class ProofTextDiffers(ProofRefused):
     """The proof is of another text than the one in question."""
 
-    code = "proof-text-differs"
-
 
 class ProofUnfounded(ProofRefused):
     """The text does not carry the proof's code clearly enough."""
-
-    code = "proof-unfounded"

@@ -11,13 +11,9 @@ from ctwl_protocol import CTWLError
 class EncoderError(CTWLError):
     """Base of the encoder's own errors."""
 
-    code = "encoder-error"
-
 
 class ExtraMissing(EncoderError):
     """An optional package is needed and not installed."""
-
-    code = "extra-missing"
 
 
 @contextmanager
@@ -33,19 +29,13 @@ def needing(extra: str, what: str) -> Iterator[None]:
 class OptionOutOfRange(EncoderError):
     """A generation option outside its range, or an input that cannot be used."""
 
-    code = "option-out-of-range"
-
 
 class ConfigMalformed(OptionOutOfRange):
     """A watermarking config that cannot be read, or a field of it of another type or outside its bounds."""
 
-    code = "config-malformed"
-
 
 class NotLeftToClients(EncoderError):
     """A request to a server asks for what its operator has not left to clients."""
-
-    code = "not-left-to-clients"
 
 
 class WeakMark(UserWarning):
@@ -63,10 +53,6 @@ class FaintText(WeakMark):
 class StrategyUnsuitable(EncoderError):
     """A strategy that cannot work with the profile or the way of decoding."""
 
-    code = "strategy-unsuitable"
-
 
 class SamplingUnknown(StrategyUnsuitable):
     """No strategy is named, and it is not known how tokens are chosen, from which one would follow."""
-
-    code = "sampling-unknown"

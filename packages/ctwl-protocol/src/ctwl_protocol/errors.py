@@ -6,6 +6,7 @@ do next. The encoder's and the decoder's own errors derive from the same base, s
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 
@@ -13,10 +14,16 @@ class CTWLError(Exception):
     """Base of every error that the CTWL packages raise on purpose.
 
     Attributes:
-        code: the status code; each subclass states its own.
+        code: the status code: the name of the class in small letters with hyphens, unless the class states another.
     """
 
     code: str = "error"
+
+    def __init_subclass__(cls, **more: object) -> None:
+        """Name the code after the class."""
+        super().__init_subclass__(**more)
+        if "code" not in vars(cls):
+            cls.code = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower()
 
 
 def first_line(error: BaseException) -> str:
@@ -28,37 +35,25 @@ def first_line(error: BaseException) -> str:
 class NonCanonical(CTWLError):
     """The bytes are not the canonical encoding of a value."""
 
-    code = "non-canonical"
-
 
 class ProfileUnknown(CTWLError):
     """The name is neither a published profile nor a readable file."""
-
-    code = "profile-unknown"
 
 
 class ProfileMalformed(CTWLError):
     """The profile document breaks the schema or a bound."""
 
-    code = "profile-malformed"
-
 
 class ProfileNotPrivate(CTWLError):
     """A private profile is needed, but anyone can write under this one."""
-
-    code = "profile-not-private"
 
 
 class UserMalformed(CTWLError):
     """No profile can be derived for this user id."""
 
-    code = "user-malformed"
-
 
 class ProxyNotFound(CTWLError):
     """The proxy LM's files were not found."""
-
-    code = "proxy-not-found"
 
     def __init__(self, message: str, fetch: str = "") -> None:
         """Say what is missing, and the command that gets it, if there is one."""
@@ -69,115 +64,77 @@ class ProxyNotFound(CTWLError):
 class ProxyDigestMismatch(CTWLError):
     """A proxy file has other bytes than the profile states."""
 
-    code = "proxy-digest-mismatch"
-
 
 class ProxyMalformed(CTWLError):
     """The proxy's files do not fit the profile's architecture or tokenizer."""
-
-    code = "proxy-malformed"
 
 
 class DeviceUnavailable(CTWLError):
     """This machine does not have the torch device."""
 
-    code = "device-unavailable"
-
 
 class FieldOutOfRange(CTWLError):
     """A record's field does not fit its width."""
-
-    code = "field-out-of-range"
 
 
 class TokenOutOfRange(CTWLError):
     """A token id is outside the proxy's vocabulary."""
 
-    code = "token-out-of-range"
-
 
 class ModelFailed(CTWLError):
     """A causal LM gave no usable logits, or did not fit on its device."""
-
-    code = "model-failed"
 
 
 class ModelNotFound(CTWLError):
     """A causal LM cannot be loaded."""
 
-    code = "model-not-found"
-
 
 class ModelUnsuitable(CTWLError):
     """A model is no causal LM."""
-
-    code = "model-unsuitable"
 
 
 class TokenizerUnsupported(CTWLError):
     """A model's tokenizer is missing, or its tokens cannot be turned into bytes."""
 
-    code = "tokenizer-unsupported"
-
 
 class KeyFileMalformed(CTWLError):
     """The file cannot be read, or holds no secret for this purpose."""
-
-    code = "key-file-malformed"
 
 
 class KeyFileLocked(CTWLError):
     """The passphrase does not open the secret file."""
 
-    code = "key-file-locked"
-
 
 class PassphraseMissing(CTWLError):
     """A passphrase is needed, but none was given."""
-
-    code = "passphrase-missing"
 
 
 class FileUnwritable(CTWLError):
     """The file cannot be written, or must not be overwritten."""
 
-    code = "file-unwritable"
-
 
 class LayoutUnknown(CTWLError):
     """This implementation does not know the layout."""
-
-    code = "layout-unknown"
 
 
 class LayoutMalformed(CTWLError):
     """The layout's fields do not fill whole codes."""
 
-    code = "layout-malformed"
-
 
 class RelayFull(CTWLError):
     """The chain of models has no room for another one."""
-
-    code = "relay-full"
 
 
 class SealRefused(CTWLError):
     """These keys do not open the sealed user."""
 
-    code = "seal-refused"
-
 
 class QuestionMalformed(CTWLError):
     """The bytes are no question to a detector."""
 
-    code = "question-malformed"
-
 
 class FormatUnknown(QuestionMalformed):
     """The question is of a form that this detector does not know."""
-
-    code = "format-unknown"
 
 
 class QuestionTooLarge(CTWLError):
@@ -188,8 +145,6 @@ class QuestionTooLarge(CTWLError):
 
 class AnswerMalformed(CTWLError):
     """The bytes are no answer of a detector, or contradict the question."""
-
-    code = "answer-malformed"
 
 
 RegistryCode = Literal[

@@ -6,13 +6,13 @@ Nothing is written to disk, so names of members lead nowhere.
 from __future__ import annotations
 
 import base64
-import binascii
 import bz2
 import gzip
 import lzma
 import tarfile
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from io import BytesIO
 from typing import Any, NamedTuple
 from zipfile import BadZipFile, ZipFile
@@ -30,16 +30,27 @@ class Member(NamedTuple):
     data: bytes | DocumentRefused
 
 
+_BROKEN = (BadZipFile, tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError, ValueError, NotImplementedError,
+           KeyError)  # fmt: skip
+
+
+@contextmanager
+def sound() -> Iterator[None]:
+    """Refuse a document that its parser finds broken."""
+    try:
+        yield
+    except _BROKEN as error:
+        raise DocumentRefused(said("reason-broken")) from error
+
+
 def open_zip(data: bytes) -> ZipFile:
     """An open zip file.
 
     Raises:
         DocumentRefused: it is broken.
     """
-    try:
+    with sound():
         return ZipFile(BytesIO(data))
-    except (BadZipFile, ValueError, OSError, NotImplementedError) as error:
-        raise DocumentRefused(said("reason-broken")) from error
 
 
 def member(packed: ZipFile, name: str, budget: Budget) -> bytes:
@@ -49,20 +60,13 @@ def member(packed: ZipFile, name: str, budget: Budget) -> bytes:
         DocumentRefused: it is not there, broken or locked, or would cost too much.
     """
     budget.count()
-    try:
+    with sound():
         info = packed.getinfo(name)
         if info.flag_bits & 1:
             raise DocumentRefused(said("reason-locked"))
         budget.check(info.file_size)
         with packed.open(info) as stream:
             return budget.unpack(stream, info.compress_size)
-    except KeyError as error:
-        raise DocumentRefused(said("reason-broken")) from error
-    except _BROKEN as error:
-        raise DocumentRefused(said("reason-broken")) from error
-
-
-_BROKEN = (BadZipFile, tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError, ValueError, NotImplementedError)
 
 
 def zip_members(data: bytes, budget: Budget) -> Iterator[Member]:
@@ -92,16 +96,13 @@ def tar_members(data: bytes, budget: Budget) -> Iterator[Member]:
     Raises:
         DocumentRefused: it is broken or would cost too much.
     """
-    try:
-        with tarfile.open(fileobj=BytesIO(data), mode="r:") as packed:
-            for info in packed:
-                budget.count()
-                stream = packed.extractfile(info) if info.isreg() and not _is_hidden(info.name) else None
-                if stream is not None:
-                    budget.check(info.size)
-                    yield Member(info.name, budget.unpack(stream, info.size))
-    except _BROKEN as error:
-        raise DocumentRefused(said("reason-broken")) from error
+    with sound(), tarfile.open(fileobj=BytesIO(data), mode="r:") as packed:
+        for info in packed:
+            budget.count()
+            stream = packed.extractfile(info) if info.isreg() and not _is_hidden(info.name) else None
+            if stream is not None:
+                budget.check(info.size)
+                yield Member(info.name, budget.unpack(stream, info.size))
 
 
 def _is_hidden(name: str) -> bool:
@@ -115,16 +116,10 @@ def packed_member(data: bytes, budget: Budget) -> Iterator[Member]:
     Raises:
         DocumentRefused: it is broken or would cost too much.
     """
-    opener: Callable[[BytesIO], Any] = lzma.open
-    if data.startswith(b"\x1f\x8b"):
-        opener = gzip.open
-    elif data.startswith(b"BZh"):
-        opener = bz2.open
-    try:
-        with opener(BytesIO(data)) as stream:
-            yield Member("", budget.unpack(stream, len(data)))
-    except _BROKEN as error:
-        raise DocumentRefused(said("reason-broken")) from error
+    openers: dict[bytes, Callable[[BytesIO], Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open}
+    opener = next((openers[begin] for begin in openers if data.startswith(begin)), lzma.open)
+    with sound(), opener(BytesIO(data)) as stream:
+        yield Member("", budget.unpack(stream, len(data)))
 
 
 def base64_member(data: bytes, _: Budget) -> Iterator[Member]:
@@ -133,11 +128,10 @@ def base64_member(data: bytes, _: Budget) -> Iterator[Member]:
     Raises:
         DocumentRefused: it is broken.
     """
-    try:
-        letters = b"".join((base64_in(data) or b"").translate(_ALPHABET).split())
-        yield Member("", base64.b64decode(letters + b"=" * (-len(letters) % 4)))
-    except binascii.Error as error:
-        raise DocumentRefused(said("reason-broken")) from error
+    letters = b"".join((base64_in(data) or b"").translate(_ALPHABET).split())
+    with sound():
+        found = base64.b64decode(letters + b"=" * (-len(letters) % 4))
+    yield Member("", found)
 
 
 _ALPHABET = bytes.maketrans(b"-_", b"+/")

@@ -15,6 +15,8 @@ _CHUNK = 1 << 16
 class OverBudget(DocumentRefused):
     """The whole file would cost too much, so none of it is read."""
 
+    code = DocumentRefused.code
+
 
 @dataclass
 class Budget:

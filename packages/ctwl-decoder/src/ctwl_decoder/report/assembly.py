@@ -57,9 +57,42 @@ class Assembler:
         spans = [self._span(text, finding, plan, span) for span in finding.spans]
         clearest = min(finding.spans, key=lambda span: span.candidate.p_value, default=None)
         best = clearest.candidate if clearest else finding.best
-        report = self._report(finding, plan, spans, best, arithmetic, reading_model)
-        if marks := other_marks(text):
-            report = report.model_copy(update={"other_marks": marks})
+        profile, tokens = self.reader.profile, finding.variant.tokens
+        window = finding.scored[best.by][best.start : best.end]
+        slots = [(part[part.first_occurrences()], code) for _, part, code in self.reader.parts(window, best)]
+        detected = bool(spans)
+        distinct = int(finding.scored[best.by].first_occurrences().sum())  # whichever slots they carry, and were read
+        needed = plan.minimum_tokens(profile)
+        likeliest = None
+        if not detected and len(finding.variant.positions):
+            likeliest = Likeliest(code=best.code, **self.interpreter.beacon(best.code), p_value=best.p_value)
+        report = Report(
+            outcome=_outcome(detected, tokens, distinct, needed),
+            detected=detected,
+            spans=spans,
+            code=best.code if detected else None,
+            **self.interpreter.beacon(best.code if detected else None),
+            p_value=best.p_value,
+            record=self.interpreter.record(best, plan.alpha) if detected else None,
+            signposts=self.interpreter.signposts(spans),
+            likeliest=likeliest,
+            alpha=plan.alpha,
+            score=best.by.value,
+            hits=sum(int((part.contributions(code) > 0).sum()) for part, code in slots),
+            expected=sum(float((part.scores > 0).mean(axis=1).sum()) for part, _ in slots if len(part)),
+            scored=sum(len(part) for part, _ in slots),
+            tokens=tokens,
+            needed=needed,
+            form=finding.variant.name,
+            searched=plan.searched,
+            registry=self.interpreter.label(),
+            profile=profile.name,
+            profile_digest=profile.digest,
+            read="light" if arithmetic is None else "whole",
+            reading_model=reading_model,
+            arithmetic=arithmetic or "integer",
+            other_marks=other_marks(text),
+        )
         return Analysis(text, report, finding.variant.starts, self._contributions(finding, best))
 
     def body_report(
@@ -94,51 +127,6 @@ class Assembler:
             registry=self.interpreter.label(),
             profile=profile.name,
             profile_digest=profile.digest,
-        )
-
-    def _report(
-        self,
-        finding: Finding,
-        plan: SearchPlan,
-        spans: list[Span],
-        best: Candidate,
-        arithmetic: str | None,
-        reading_model: str | None,
-    ) -> Report:
-        profile, tokens = self.reader.profile, finding.variant.tokens
-        window = finding.scored[best.by][best.start : best.end]
-        slots = [(part[part.first_occurrences()], code) for _, part, code in self.reader.parts(window, best)]
-        detected = bool(spans)
-        distinct = int(finding.scored[best.by].first_occurrences().sum())  # whichever slots they carry, and were read
-        needed = plan.minimum_tokens(profile)
-        likeliest = None
-        if not detected and len(finding.variant.positions):
-            likeliest = Likeliest(code=best.code, **self.interpreter.beacon(best.code), p_value=best.p_value)
-        return Report(
-            outcome=_outcome(detected, tokens, distinct, needed),
-            detected=detected,
-            spans=spans,
-            code=best.code if detected else None,
-            **self.interpreter.beacon(best.code if detected else None),
-            p_value=best.p_value,
-            record=self.interpreter.record(best, plan.alpha) if detected else None,
-            signposts=self.interpreter.signposts(spans),
-            likeliest=likeliest,
-            alpha=plan.alpha,
-            score=best.by.value,
-            hits=sum(int((part.contributions(code) > 0).sum()) for part, code in slots),
-            expected=sum(float((part.scores > 0).mean(axis=1).sum()) for part, _ in slots if len(part)),
-            scored=sum(len(part) for part, _ in slots),
-            tokens=tokens,
-            needed=needed,
-            form=finding.variant.name,
-            searched=plan.searched,
-            registry=self.interpreter.label(),
-            profile=profile.name,
-            profile_digest=profile.digest,
-            read="light" if arithmetic is None else "whole",
-            reading_model=reading_model,
-            arithmetic=arithmetic or "integer",
         )
 
     def _span(self, text: str, finding: Finding, plan: SearchPlan, span: PositionSpan) -> Span:

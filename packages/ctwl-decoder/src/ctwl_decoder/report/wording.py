@@ -66,34 +66,25 @@ def headline(report: Report) -> str:
 
 def caveats(report: Report) -> list[str]:
     """What a reader must know to understand the verdict."""
-    others = [mark.says for mark in report.other_marks]
     if report.detected:
-        return [
-            f"Of texts without a watermark, at most one in {_one_in(report.p_value)} would show some code as clearly.",
-            _forgeable(report),
-            NOTHING_ELSE,
-            *_ask(report),
-            *others,
-        ]
-    if report.outcome == "too-short":
-        return [_shortage(report), *others]
-    p, level = _told_apart(report.p_value, report.alpha)
-    return [
-        f"The best of {report.searched:,} codes has p = {p}; the level is {level}.",
-        *([f"{SUITS_KIND}."] if report.p_value <= report.alpha else []),
-        *_no_all_clear(report),
-        *others,
-    ]
+        one_in = _one_in(report.p_value)
+        first = [f"Of texts without a watermark, at most one in {one_in} would show some code as clearly."]
+    elif report.outcome == "too-short":
+        first = [_shortage(report)]
+    else:
+        p, level = _told_apart(report.p_value, report.alpha)
+        first = [f"The best of {report.searched:,} codes has p = {p}; the level is {level}."]
+        first += [f"{SUITS_KIND}."] * (report.p_value <= report.alpha)
+    return [*first, *_notes(report)]
 
 
 def describe(report: Report) -> str:
     """The whole report for people, in lines of plain text: the verdict first."""
     size = f"{report.tokens} tokens, {report.scored} scored; profile {report.profile} ({means(report)})"
-    others = [mark.says for mark in report.other_marks]
     if report.outcome == "too-short":
-        return "\n".join([f"{TOO_SHORT}. {_shortage(report)}", size, *others])
+        return "\n".join([f"{TOO_SHORT}. {_shortage(report)}", size, *_notes(report)])
     if report.outcome == "none":
-        return "\n".join([f"{NONE_FOUND} ({why_none(report)}).", size, *_no_all_clear(report), *others])
+        return "\n".join([f"{NONE_FOUND} ({why_none(report)}).", size, *_notes(report)])
     clearest = "" if len(report.spans) == 1 else ", the clearest passage's"
     lines = [
         *_describe_spans(report.spans),
@@ -106,7 +97,7 @@ def describe(report: Report) -> str:
         lines.append(f"read      {report.form}")
     if report.registry:
         lines.append(f"registry  {report.registry}")
-    return "\n".join([*lines, size, _forgeable(report), NOTHING_ELSE, *_ask(report), *others])
+    return "\n".join([*lines, size, *_notes(report)])
 
 
 def _describe_spans(spans: list[Span]) -> list[str]:
@@ -245,14 +236,17 @@ def _shortage(report: Report) -> str:
     return f"It has {report.tokens} tokens{new} and the test needs at least {report.needed}. {ENOUGH}"
 
 
-def _no_all_clear(report: Report) -> list[str]:
-    """What was not shown, and from which length on it would show."""
-    few = " That is few." if report.tokens < ENOUGH_TOKENS else ""
-    return [
-        f"Not shown: a mark of {report.profile} in this text of {report.tokens} tokens.{few} {SHOWS_FROM}",
-        *[LIGHT] * (report.read == "light"),
-        NO_PROOF,
-    ]
+def _notes(report: Report) -> list[str]:
+    """What to know beside the verdict: what a code does not prove, or what was not shown; and other public marks."""
+    notes = []
+    if report.detected:
+        open_or_not = CONFIRMED if report.authenticated else FORGEABLE
+        notes = [open_or_not if report.registry else PRIVATE, NOTHING_ELSE, *(each.says for each in report.signposts)]
+    elif report.outcome == "none":
+        few = " That is few." if report.tokens < ENOUGH_TOKENS else ""
+        notes = [f"Not shown: a mark of {report.profile} in this text of {report.tokens} tokens.{few} {SHOWS_FROM}"]
+        notes += [*[LIGHT] * (report.read == "light"), NO_PROOF]
+    return [*notes, *(mark.says for mark in report.other_marks)]
 
 
 def why_none(report: Report) -> str:
@@ -260,16 +254,6 @@ def why_none(report: Report) -> str:
     if report.p_value <= report.alpha:
         return f"p = {format_p_value(report.p_value)}. {SUITS_KIND}"
     return "p = {}, above {}".format(*_told_apart(report.p_value, report.alpha))
-
-
-def _ask(report: Report) -> list[str]:
-    return [signpost.says for signpost in report.signposts]
-
-
-def _forgeable(report: Report) -> str:
-    if not report.registry:
-        return PRIVATE
-    return CONFIRMED if report.authenticated else FORGEABLE
 
 
 def _one_in(p: float) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Mapping, Sequence
-from queue import Empty, SimpleQueue
+from concurrent.futures import Future, wait
 
 from pydantic import ValidationError
 
@@ -114,33 +113,24 @@ def ask_all(
         seconds: for all of it.
     """
     network, tokens = network or Network(), tokens or {}
-    done: SimpleQueue[tuple[int, Reply]] = SimpleQueue()
-    for number, query in enumerate(asked):
+    replies: list[Future[Reply]] = [Future() for _ in asked]
+    for number, (query, reply) in enumerate(zip(asked, replies, strict=True)):
         # No pool: at its end Python waits for a pool's threads, and a look-up of a name cannot be interrupted.
-        work = (number, query, network, tokens.get(query.detector.provider), seconds, done)
+        work = (reply, query, network, tokens.get(query.detector.provider), seconds)
         threading.Thread(target=_ask_into, args=work, daemon=True, name=f"ctwl-ask-{number}").start()
-    found: dict[int, Reply] = {}
-    ends = time.monotonic() + seconds + 1
-    while len(found) < len(asked):
-        try:
-            number, reply = done.get(timeout=max(0.0, ends - time.monotonic()))
-        except Empty:
-            break
-        found[number] = reply
+    done, _ = wait(replies, seconds + 1)
     late = NoAnswer(f"no answer within {seconds:g} seconds")
-    return [found.get(number) or _failed(query, late) for number, query in enumerate(asked)]
+    pairs = zip(asked, replies, strict=True)
+    return [reply.result() if reply in done else _failed(query, late) for query, reply in pairs]
 
 
-def _ask_into(
-    number: int, query: Query, network: Network, token: str | None, seconds: float, done: SimpleQueue[tuple[int, Reply]]
-) -> None:
+def _ask_into(reply: Future[Reply], query: Query, network: Network, token: str | None, seconds: float) -> None:
     try:
-        reply = ask(query, network, token, seconds)
+        reply.set_result(ask(query, network, token, seconds))
     except CTWLError as error:
-        reply = _failed(query, error)
+        reply.set_result(_failed(query, error))
     except Exception as error:  # a fault of ours is one detector's silence, not everybody's
-        reply = _failed(query, NoAnswer(f"no answer: {type(error).__name__}"))
-    done.put((number, reply))
+        reply.set_result(_failed(query, NoAnswer(f"no answer: {type(error).__name__}")))
 
 
 def ask(query: Query, network: Network, token: str | None = None, seconds: float = SECONDS) -> Reply:

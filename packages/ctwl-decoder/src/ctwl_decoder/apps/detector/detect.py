@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,9 +27,8 @@ SECONDS = 50.0
 _TOO_SHORT = "The text is too short."
 
 
-@dataclass(frozen=True)
-class Finding:
-    """What a detector says of a text.
+class Finding(BaseModel):
+    """What a detector says of a text; a command of the provider's own prints it as JSON.
 
     Attributes:
         error_rate: how often another text looks at least so clear; None where it cannot tell.
@@ -38,9 +36,11 @@ class Finding:
         says: words for people.
     """
 
-    error_rate: float | None
-    places: Sequence[tuple[int, int]] = ()
-    says: str = ""
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    error_rate: float | None = Field(ge=0, le=1)
+    places: list[tuple[int, int]] = Field(default=[], max_length=64)
+    says: str = Field(default="", max_length=500)
 
 
 Detect = Callable[[str, float], Finding]
@@ -125,7 +125,7 @@ def _opened(settings: Settings) -> Detect:
 
 
 def _by_p_value(p_value: float | None) -> Finding:
-    return Finding(p_value, says=_TOO_SHORT if p_value is None else "")
+    return Finding(error_rate=p_value, says=_TOO_SHORT if p_value is None else "")
 
 
 def _tokenizer(path: str) -> tuple[Callable[[str], list[int]], int]:
@@ -154,22 +154,12 @@ def _ctwl(settings: Ctwl) -> Detect:
     def detect(text: str, level: float) -> Finding:
         report = decoder.decode(text, alpha=level, score="light" if settings.light else "auto", beacons=own)
         if report.outcome == "too-short":
-            return Finding(None, says=_TOO_SHORT)
+            return Finding(error_rate=None, says=_TOO_SHORT)
         if not report.detected and report.p_value <= level:
-            return Finding(None, says="Texts of this kind may fit the code without a watermark.")
-        return Finding(report.p_value, [(span.start, span.end) for span in report.spans[:64]])
+            return Finding(error_rate=None, says="Texts of this kind may fit the code without a watermark.")
+        return Finding(error_rate=report.p_value, places=[(span.start, span.end) for span in report.spans[:64]])
 
     return detect
-
-
-class _Said(BaseModel):
-    """What a command of the provider's own prints."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    error_rate: float | None = Field(ge=0, le=1)
-    places: list[tuple[int, int]] = Field(default=[], max_length=64)
-    says: str = Field(default="", max_length=500)
 
 
 def _run(settings: Program, text: str, level: float) -> Finding:
@@ -183,11 +173,10 @@ def _run(settings: Program, text: str, level: float) -> Finding:
             [*settings.command, str(level)], input=text.encode(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             timeout=SECONDS, check=True,
         )  # fmt: skip
-        said = _Said.model_validate_json(json.dumps(read_json(done.stdout[: MAX_ANSWER + 1])))
+        return Finding.model_validate_json(json.dumps(read_json(done.stdout[: MAX_ANSWER + 1])))
     except (OSError, subprocess.SubprocessError) as error:
         raise DetectorFailed(f"the detector's command failed: {type(error).__name__}; try again later") from error
     except ValidationError as error:
         raise DetectorFailed(f"the detector's command prints no finding: {describe_error(error)}") from error
     except ValueError as error:
         raise DetectorFailed("the detector's command prints no JSON") from error
-    return Finding(said.error_rate, said.places, said.says)

@@ -29,8 +29,8 @@ from .detect import Detection
 from .front import Front
 from .limits import Limits
 from .manifests import Manifests
-from .operation import accepts, add_error_handlers, add_operation
-from .problems import PROBLEMS, Problem, page, refusals
+from .operation import accepts, add_error_handlers, add_operation, takes_json
+from .problems import PROBLEMS, Problem, page
 from .schema import About, Question, text_in
 from .service import Service
 
@@ -82,25 +82,14 @@ def _add_decoding(app: FastAPI, service: Service, *, asks: bool) -> None:
     async def home() -> Response:
         return page(service.page, policy_of(service.page))
 
-    @app.post(
-        "/v1/decode",
-        responses=refusals(),
-        dependencies=[accepts("application/json", advice=_FILES)],
-        summary="Decode a text",
-    )
+    @app.post("/v1/decode", summary="Decode a text", **takes_json(_FILES))
     async def decode(question: Question, request: Request) -> Report:
         options = question.model_dump(exclude={"text"})
         return await service.decode(request, question.text, lambda analysis: analysis.report, **options)
 
-    @app.post(
-        "/v1/detect",
-        responses=refusals(),
-        dependencies=[accepts("application/json", advice=_FILES)],
-        summary="Decode a text, for verification plug-ins",
-    )
+    @app.post("/v1/detect", summary="Decode a text, for verification plug-ins", **takes_json(_FILES))
     async def detect(question: Question, request: Request) -> Detection:
-        options = question.model_dump(exclude={"text"})
-        return await service.decode(request, question.text, lambda found: Detection.of(found.report), **options)
+        return Detection.of(await decode(question, request))
 
     @app.post(
         "/report",

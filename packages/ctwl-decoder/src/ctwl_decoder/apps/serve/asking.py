@@ -21,8 +21,8 @@ from ..ask.asking import ask_all, queries, together
 from ..ask.model import Answers, Query
 from ..ask.wire import Network
 from ..ask.wording import in_lines
-from .operation import accepts
-from .problems import page, refusals
+from .operation import accepts, takes_json
+from .problems import page
 from .schema import Provider
 from .service import Service
 
@@ -73,12 +73,7 @@ def add_asking(app: FastAPI, service: Service, network: Network) -> None:
         replies = await service.look_up(request, lambda _: ask_all(found, network, seconds=_SECONDS))
         return together(found, replies, report, routed=report is not None and not report.signposts)
 
-    @app.post(
-        "/v1/ask",
-        responses=refusals(),
-        dependencies=[accepts("application/json")],
-        summary="Ask the providers' own detectors about a text",
-    )
+    @app.post("/v1/ask", summary="Ask the providers' own detectors about a text", **takes_json())
     async def ask(asked: Asking, request: Request) -> Answers:
         return await answered(request, asked)
 

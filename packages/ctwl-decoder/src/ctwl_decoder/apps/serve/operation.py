@@ -15,7 +15,7 @@ from ...errors import OptionOutOfRange, UnsupportedType
 from .admission import Admission
 from .c2pa import PREFIX
 from .metrics import Metrics
-from .problems import Problem, answer
+from .problems import Problem, answer, refusals
 from .schema import media_type
 
 
@@ -53,6 +53,11 @@ def accepts(*types: str, advice: str = "") -> Any:
             raise UnsupportedType(f"the body must be {' or '.join(types)}{advice}")
 
     return Depends(check)
+
+
+def takes_json(advice: str = "") -> dict[str, Any]:
+    """How an endpoint of JSON is declared; see :func:`accepts`."""
+    return {"responses": refusals(), "dependencies": [accepts("application/json", advice=advice)]}
 
 
 def add_error_handlers(app: FastAPI) -> None:
