@@ -1,4 +1,4 @@
-"""The sentences about files that are not read: page and command say the same, so they stand among the page's words."""
+"""What the command shares with the reader for browsers: the sentences about files that are not read, and tables."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 
 def web_folder() -> Path:
@@ -18,6 +19,13 @@ def web_folder() -> Path:
 def english() -> dict[str, str]:
     """The English words of the page, by their names."""
     found: dict[str, str] = json.loads((web_folder() / "page" / "words.en.json").read_bytes())
+    return found
+
+
+@cache
+def document_tables() -> dict[str, Any]:
+    """What both readers know of files: the bytes that show a kind, and the elements that hold words."""
+    found: dict[str, Any] = json.loads((web_folder() / "src" / "documents" / "tables.json").read_bytes())
     return found
 
 

@@ -1,15 +1,9 @@
 /** HTML: the words that a browser shows, with the breaks between them that the elements ask for. */
 import { ENTITIES } from "../entities.js";
+import TABLES from "./tables.json" with { type: "json" };
 
 const words = (names) => new Set(names.split(" "));
-const BLOCKS = words(
-  "address article aside blockquote body br button caption center dd details dialog div dl dt fieldset figcaption figure " +
-    "footer form h1 h2 h3 h4 h5 h6 header hr html legend li main nav ol option p pre search section select summary table " +
-    "tbody td tfoot th thead title tr ul",
-);
-const PARAGRAPHS = words("blockquote h1 h2 h3 h4 h5 h6 ol p pre table ul");
-const UNSEEN = words("audio canvas head iframe math noscript object script style svg template title video");
-const VOID = words("area base br col embed hr img input link meta param source track wbr");
+const [BLOCKS, PARAGRAPHS, UNSEEN, VOID] = ["blocks", "paragraphs", "unseen", "void"].map((name) => words(TABLES.elements[name]));
 /** Elements whose content has no tags. */
 const RAW = words("script style");
 const HIDDEN = /\shidden(?=[\s=\/]|$)/i;

@@ -1,5 +1,6 @@
 /** What kind of file bytes are, by what stands in them; a name proves nothing. */
 import { toBinary } from "./binary.js";
+import TABLES from "./tables.json" with { type: "json" };
 
 /** Bytes of the beginning that tell the kind of a text. */
 const BEGINNING = 2 ** 14;
@@ -8,52 +9,9 @@ const BEGINNING = 2 ** 14;
 const HEAD = 2 ** 18;
 
 /** Bytes as characters, the place where they stand, and the kind that they show in a file that is no text: words may have them, too. */
-const MAGIC = [
-  ["\x1f\x8b", 0, "packed"],
-  ["BZh", 0, "packed"],
-  ["\xfd7zXZ\0", 0, "packed"],
-  ["\x28\xb5\x2f\xfd", 0, "other-packed"],
-  ["\x04\x22\x4d\x18", 0, "other-packed"],
-  ["ustar", 257, "tar"],
-  ["7z\xbc\xaf\x27\x1c", 0, "other-archive"],
-  ["Rar!\x1a\x07", 0, "other-archive"],
-  ["PAR1", 0, "table"],
-  ["SQLite format 3\0", 0, "database"],
-  ["\x7fELF", 0, "program"],
-  ["MZ\x90\0", 0, "program"],
-  ["bplist00", 0, "web-archive"],
-  ["\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", 0, "old-office"],
-  ["\x89PNG\r\n\x1a\n", 0, "picture"],
-  ["\xff\xd8\xff", 0, "picture"],
-  ["GIF8", 0, "picture"],
-  ["WEBP", 8, "picture"],
-  ["II*\0", 0, "picture"],
-  ["MM\0*", 0, "picture"],
-  ["ftyphei", 4, "picture"],
-  ["ftypavif", 4, "picture"],
-  ["ftyp", 4, "recording"],
-  ["ID3", 0, "recording"],
-  ["OggS", 0, "recording"],
-  ["fLaC", 0, "recording"],
-  ["WAVE", 8, "recording"],
-  ["\x1a\x45\xdf\xa3", 0, "recording"],
-  ["PK\x03\x04", 0, "zip"],
-  ["PK\x05\x06", 0, "zip"],
-  ["\xff\xfe", 0, "utf-16le"],
-  ["\xfe\xff", 0, "utf-16be"],
-];
-/** What text and other bytes begin with, and the kind that it shows. */
-const SIGNS = [
-  ["{\\rtf", "rtf"],
-  ["%PDF-", "pdf"],
-  ["-----BEGIN PGP MESSAGE-----", "secret"],
-  ["-----BEGIN CERTIFICATE-----", "certificate"],
-  ["[InternetShortcut]", "link"],
-  ["WARC/1.", "warc"],
-  ["%!PS", "postscript"],
-];
-/** Kinds that these bytes show, and that are not opened unless a zip file is a document. */
-export const SHOWN = [...MAGIC.map(([, , kind]) => kind), ...SIGNS.map(([, kind]) => kind), "sheet"].filter((kind) => !kind.startsWith("utf-16"));
+const MAGIC = [...TABLES.magic, ["\xff\xfe", 0, "utf-16le"], ["\xfe\xff", 0, "utf-16be"]];
+/** Kinds that bytes show, and that are not opened unless a zip file is a document. */
+export const SHOWN = [...TABLES.magic.map(([, , kind]) => kind), ...TABLES.signs.map(([, kind]) => kind), "sheet"];
 
 /** No text has these characters. */
 const CONTROL = /[\0-\x06\x0e-\x1a\x1c-\x1f]/;
@@ -69,12 +27,11 @@ const STREAM = /^(?:[^\n]{0,80}\n){0,20}?[^\n{]{0,80}\bdata: ?\{[^\n]*\n(?:[^\n]
 const JSON_START = /^(?:\xef\xbb\xbf)?\s*(?:\[\s*)?\{\s*"[^"\n]{0,200}"\s*:/;
 const SUBTITLES = /^(?:\xef\xbb\xbf)?(?:WEBVTT\b|\[Script Info\]|\s*\d+\s*\n\s*\d+:\d\d:\d\d[,.]\d+ *-->|\d+:\d\d:\d\d\.\d+,\d+:\d\d:\d\d\.\d+\s*\n)/;
 const LINK = /^\s*https?:\/\/\S+\s*$/;
-const OFFICE = { word: "docx", ppt: "pptx", xl: "sheet" };
 
 /** The kind of a file; null for plain text, and for what nobody knows. */
 export function kindOf(bytes) {
   const beginning = toBinary(bytes.subarray(0, BEGINNING));
-  const sign = SIGNS.find(([start]) => beginning.startsWith(start))?.[1];
+  const sign = TABLES.signs.find(([start]) => beginning.startsWith(start))?.[1];
   if (sign) return sign;
   const text = isText(bytes.subarray(0, 1024));
   const found = MAGIC.find(([magic, place]) => beginning.startsWith(magic, place))?.[2];
@@ -127,5 +84,5 @@ export function kindOfZip(directory) {
   if (directory.has("content.xml") && directory.has("mimetype")) return "odf";
   if (!directory.has("[Content_Types].xml")) return "zip";
   const folders = new Set(Array.from(directory.keys(), (name) => name.slice(0, name.indexOf("/"))));
-  return OFFICE[Object.keys(OFFICE).find((folder) => folders.has(folder))] ?? "zip";
+  return TABLES.folders[Object.keys(TABLES.folders).find((folder) => folders.has(folder))] ?? "zip";
 }

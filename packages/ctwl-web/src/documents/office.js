@@ -3,39 +3,22 @@ import { WORDS } from "./budget.js";
 import { decoded, wordsOf } from "./html.js";
 import { parse } from "./markup.js";
 import { sound } from "./refused.js";
+import TABLES from "./tables.json" with { type: "json" };
 import { member } from "./zip.js";
 
 /** Spaces that one element of OpenDocument may stand for. */
 const MOST_SPACES = 100;
-const OFFICE_BREAKS = { tab: "\t", br: "\n", cr: "\n", noBreakHyphen: "-" };
 
 /**
  * How a kind of XML holds words, elements by their local names: `parts`, the parts that have words; `paragraphs`; `words`,
  * whose text is words; `breaks`, what stands for an empty element; `unread`, what is left out.
  */
-export const DIALECTS = {
-  docx: {
-    parts: /^word\/(document\d*|footnotes|endnotes)\.xml$/,
-    paragraphs: new Set(["p"]),
-    words: new Set(["t"]),
-    breaks: OFFICE_BREAKS,
-    unread: new Set(["Fallback", "moveFrom", "del", "tabs", "pPr"]),
-  },
-  pptx: {
-    parts: /^ppt\/(?:slides\/slide|notesSlides\/notesSlide)\d+\.xml$/,
-    paragraphs: new Set(["p"]),
-    words: new Set(["t"]),
-    breaks: OFFICE_BREAKS,
-    unread: new Set(["Fallback", "fld"]),
-  },
-  odf: {
-    parts: /^content\.xml$/,
-    paragraphs: new Set(["p", "h"]),
-    words: new Set(["p", "h"]),
-    breaks: { tab: "\t", "line-break": "\n", s: " " },
-    unread: new Set(["tracked-changes", "annotation", "note-citation", "forms", "master-styles"]),
-  },
-};
+export const DIALECTS = Object.fromEntries(Object.entries(TABLES.dialects).map(([name, given]) => [name, dialect(given)]));
+
+function dialect({ parts, breaks, ...names }) {
+  const sets = Object.entries(names).map(([name, elements]) => [name, new Set(elements.split(" "))]);
+  return { parts: new RegExp(`^(?:${parts})$`), breaks, ...Object.fromEntries(sets) };
+}
 
 /** The words of a document in a zip. */
 export async function wordsOfOffice(bytes, directory, budget, dialect) {

@@ -10,20 +10,11 @@ import codecs
 import html
 import re
 
-_BLOCKS = {
-    "address", "article", "aside", "blockquote", "body", "br", "button", "caption", "center", "dd", "details", "dialog",
-    "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6",
-    "header", "hr", "html", "legend", "li", "main", "nav", "ol", "option", "p", "pre", "search", "section", "select",
-    "summary", "table", "tbody", "td", "tfoot", "th", "thead", "title", "tr", "ul",
-}  # fmt: skip
-_PARAGRAPHS = {"blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "ol", "p", "pre", "table", "ul"}
-_UNSEEN = {
-    "audio", "canvas", "head", "iframe", "math", "noscript", "object", "script", "style", "svg", "template", "title",
-    "video",
-}  # fmt: skip
-_VOID = {
-    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
-}  # fmt: skip
+from ..words import document_tables
+
+_BLOCKS, _PARAGRAPHS, _UNSEEN, _VOID = (
+    frozenset(document_tables()["elements"][name].split()) for name in ("blocks", "paragraphs", "unseen", "void")
+)
 _RAW = {"script": re.compile("</script", re.I), "style": re.compile("</style", re.I)}
 """Elements whose content has no tags, and what ends it."""
 

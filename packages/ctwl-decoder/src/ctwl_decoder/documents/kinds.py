@@ -9,7 +9,7 @@ from io import BytesIO
 from zipfile import BadZipFile, ZipFile
 
 from ..errors import NotOpened
-from ..words import english, not_opened
+from ..words import document_tables, english, not_opened
 
 _BEGINNING = 1 << 14
 """Bytes of the beginning that tell the kind of a text."""
@@ -24,11 +24,14 @@ class Kind:
 
     Attributes:
         name: the page's words call it ``kind-NAME``; where it is not opened, they say what to do by ``advice-NAME``.
-        opened: whether its words are read.
     """
 
     name: str
-    opened: bool = True
+
+    @property
+    def opened(self) -> bool:
+        """Whether its words are read."""
+        return self.name not in _TABLES["closed"]
 
     @property
     def called(self) -> str:
@@ -40,54 +43,13 @@ PDF, RTF, EPUB, DOCX, PPTX = (Kind(name) for name in ("pdf", "rtf", "epub", "doc
 ODF, FLAT_ODF, HTML, MAIL = (Kind(name) for name in ("odf", "flat-odf", "html", "mail"))
 ZIP, TAR, PACKED, BASE64, QUOTED = (Kind(name) for name in ("zip", "tar", "packed", "base64", "quoted"))
 CHAT, SUBTITLES, WIDE = (Kind(name) for name in ("chat", "subtitles", "wide"))
-SHEET, LINK = Kind("sheet", opened=False), Kind("link", opened=False)
-_MOVIE, _PICTURE = Kind("recording", opened=False), Kind("picture", opened=False)
-_ARCHIVE, _PACKED = Kind("other-archive", opened=False), Kind("other-packed", opened=False)
-_PROGRAM = Kind("program", opened=False)
+LINK = Kind("link")
 
-_MAGIC: tuple[tuple[bytes, int, Kind], ...] = (
-    (b"PK\x03\x04", 0, ZIP),
-    (b"PK\x05\x06", 0, ZIP),
-    (b"\x1f\x8b", 0, PACKED),
-    (b"BZh", 0, PACKED),
-    (b"\xfd7zXZ\0", 0, PACKED),
-    (b"ustar", 257, TAR),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", 0, Kind("old-office", opened=False)),
-    (b"\x28\xb5\x2f\xfd", 0, _PACKED),
-    (b"7z\xbc\xaf\x27\x1c", 0, _ARCHIVE),
-    (b"Rar!\x1a\x07", 0, _ARCHIVE),
-    (b"\x04\x22\x4d\x18", 0, _PACKED),
-    (b"PAR1", 0, Kind("table", opened=False)),
-    (b"SQLite format 3\0", 0, Kind("database", opened=False)),
-    (b"\x89PNG\r\n\x1a\n", 0, _PICTURE),
-    (b"\xff\xd8\xff", 0, _PICTURE),
-    (b"GIF8", 0, _PICTURE),
-    (b"WEBP", 8, _PICTURE),
-    (b"II*\0", 0, _PICTURE),
-    (b"MM\0*", 0, _PICTURE),
-    (b"ftyphei", 4, _PICTURE),
-    (b"ftypavif", 4, _PICTURE),
-    (b"ftyp", 4, _MOVIE),
-    (b"ID3", 0, _MOVIE),
-    (b"OggS", 0, _MOVIE),
-    (b"fLaC", 0, _MOVIE),
-    (b"WAVE", 8, _MOVIE),
-    (b"\x1a\x45\xdf\xa3", 0, _MOVIE),
-    (b"\x7fELF", 0, _PROGRAM),
-    (b"MZ\x90\0", 0, _PROGRAM),
-    (b"bplist00", 0, Kind("web-archive", opened=False)),
-)
+_TABLES = document_tables()
+_MAGIC = tuple((magic.encode("latin-1"), place, Kind(name)) for magic, place, name in _TABLES["magic"])
 """Bytes, the place where they stand, and the kind that they show in a file that is no text; words may have them too."""
 
-_SIGNS: dict[bytes, Kind] = {
-    b"{\\rtf": RTF,
-    b"%PDF-": PDF,
-    b"-----BEGIN PGP MESSAGE-----": Kind("secret", opened=False),
-    b"-----BEGIN CERTIFICATE-----": Kind("certificate", opened=False),
-    b"[InternetShortcut]": LINK,
-    b"WARC/1.": Kind("warc", opened=False),
-    b"%!PS": Kind("postscript", opened=False),
-}
+_SIGNS = {sign.encode("latin-1"): Kind(name) for sign, name in _TABLES["signs"]}
 """What text and other bytes begin with, and the kind that it shows."""
 
 _CONTROL = re.compile(rb"[\0-\x06\x0e-\x1a\x1c-\x1f]")
@@ -138,7 +100,7 @@ def _is_text(beginning: bytes) -> bool:
 def kind_of(data: bytes) -> Kind | None:
     """The kind of a file; None for plain text, and for what nobody knows."""
     kind = outer_kind(data)
-    return _kind_of_zip(data) if kind is ZIP else kind
+    return _kind_of_zip(data) if kind == ZIP else kind
 
 
 def _kind_of_zip(data: bytes) -> Kind:
@@ -153,11 +115,8 @@ def _kind_of_zip(data: bytes) -> Kind:
         return ODF
     if "[Content_Types].xml" in names:
         folders = {name.partition("/")[0] for name in names}
-        return next((kind for folder, kind in _OFFICE.items() if folder in folders), ZIP)
+        return next((Kind(name) for folder, name in _TABLES["folders"].items() if folder in folders), ZIP)
     return ZIP
-
-
-_OFFICE = {"word": DOCX, "ppt": PPTX, "xl": SHEET}
 
 
 def _kind_of_text(data: bytes) -> Kind | None:
@@ -187,7 +146,7 @@ def hides_words(text: str) -> Kind | None:
     """The kind of a text that is a container, so that its words cannot be read in it; None where they can."""
     data = text.encode("utf-8", "surrogatepass")
     kind = outer_kind(data)
-    seen = kind in _READABLE or (kind is MAIL and not _ENCODED.search(data))
+    seen = kind in _READABLE or (kind == MAIL and not _ENCODED.search(data))
     return None if seen else kind
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+from ..words import document_tables
 from . import html
 from .archives import member, open_zip
 from .budget import Budget
@@ -40,29 +41,13 @@ class _Dialect:
     unread: frozenset[str]
 
 
-_OFFICE_BREAKS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+def _dialect(name: str) -> _Dialect:
+    given = document_tables()["dialects"][name]
+    sets = {key: frozenset(given[key].split()) for key in ("paragraphs", "words", "unread")}
+    return _Dialect(parts=re.compile(given["parts"]), breaks=given["breaks"], **sets)
 
-DOCX = _Dialect(
-    parts=re.compile(r"word/(document\d*|footnotes|endnotes)\.xml"),
-    paragraphs=frozenset({"p"}),
-    words=frozenset({"t"}),
-    breaks=_OFFICE_BREAKS,
-    unread=frozenset({"Fallback", "moveFrom", "del", "tabs", "pPr"}),
-)
-PPTX = _Dialect(
-    parts=re.compile(r"ppt/(?:slides/slide|notesSlides/notesSlide)\d+\.xml"),
-    paragraphs=frozenset({"p"}),
-    words=frozenset({"t"}),
-    breaks=_OFFICE_BREAKS,
-    unread=frozenset({"Fallback", "fld"}),
-)
-ODF = _Dialect(
-    parts=re.compile(r"content\.xml"),
-    paragraphs=frozenset({"p", "h"}),
-    words=frozenset({"p", "h"}),
-    breaks={"tab": "\t", "line-break": "\n", "s": " "},
-    unread=frozenset({"tracked-changes", "annotation", "note-citation", "forms", "master-styles"}),
-)
+
+DOCX, PPTX, ODF = map(_dialect, ("docx", "pptx", "odf"))
 
 
 def read(data: bytes, budget: Budget, dialect: _Dialect) -> str:
