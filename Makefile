@@ -156,11 +156,10 @@ $(PROVIDER)/config.json: $(READY) evaluation/shared/transplant.py
 ADAPTER := $(BIN)/ctwl-conformance adapter
 READER := node conformance-tests/independent/adapter.js
 SECOND := $(if $(shell which node),--decoder "$(READER)" --registry-client "$(READER)")
-conformance: $(PROVIDER)/config.json ## three real providers and the toy one by two decoders, a report in conformance-report/
+conformance: $(PROVIDER)/config.json ## two real providers and the toy one by two decoders, a report in conformance-report/
 	OMP_NUM_THREADS=1 $(BIN)/ctwl-conformance run --jobs 2 --out conformance-report \
 		--encoder "$(ADAPTER) encoder --model smollm2" \
 		--encoder "$(ADAPTER) encoder --model $(PROVIDER) --profile $(PROFILE)" \
-		--encoder "$(ADAPTER) http --own --model smollm2" \
 		--encoder "$(ADAPTER) toy" \
 		--decoder "$(ADAPTER) decoder --profile org.ctwl.toy.1 --profile org.ctwl.toy.2 --profile $(PROFILE)" \
 		--registry-client "$(ADAPTER) registry-client" $(SECOND)

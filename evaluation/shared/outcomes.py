@@ -15,7 +15,7 @@ from ctwl_decoder.statistics.e_value import log_e_value
 from ctwl_decoder.statistics.null import null_of
 from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
 from ctwl_decoder.statistics.scores import Score
-from ctwl_encoder import Generation
+from ctwl_encoder import Generation, Strategy
 from ctwl_protocol import Profile
 from ctwl_protocol.proxy import Proxy
 
@@ -53,8 +53,8 @@ def is_clear(table: ScoreTable, code: int) -> bool:
 
 
 def own_score(method: str) -> Score:
-    """The score that was made for a way of marking."""
-    return Score.RACE if method == "gumbel" else Score.HALF
+    """The score that was made for a way of marking: a strategy, or the paper's."""
+    return Score.RACE if method in set(Strategy) and Strategy(method).traits.ranks else Score.HALF
 
 
 def read(proxy: Proxy, recipe: Recipe, text: Text, lengths: Sequence[int]) -> list[Outcome]:

@@ -247,6 +247,7 @@ PAGES = {
     "docs/readers/documents.md": [f"At the default level, {DECIMAL}, chance", f"a watermark in {ONE_OF} texts"],
     "docs/readers/questions.md": [f"in at most {ONE_OF} texts at the default level"],
     "docs/readers/results.md": [f"the default is {DECIMAL}."],
+    "docs/corpora.md": [f"At the default level, {DECIMAL}, a hundred of a million human texts"],
     "docs/pipelines.md": [f"| the level of each text's test | {DECIMAL} |"],
     "docs/compliance.md": [f"if the p-value is at most {DECIMAL}."],
     "docs/providers/plan.md": [f"the decoder finds at p <= {power_of_ten(LEVEL)}"],

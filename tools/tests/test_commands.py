@@ -1,5 +1,6 @@
 """Every shell command on the pages is run: here, page by page, or by the test that the table names."""
 
+import argparse
 import json
 import os
 import re
@@ -17,6 +18,7 @@ import pytest
 from docs_site import DOCS, ROOT, pages
 from figures import EXAMPLE
 
+from ctwl_conformance.adapter.command import add_commands
 from ctwl_decoder.report.wording import FOUND
 
 ELSEWHERE = {
@@ -65,6 +67,15 @@ SESSIONS = [
     ("providers/monitoring.md", "corpora.md"),
 ]
 """Pages whose commands are run, one after the other in one folder; those of the first page have a test of their own."""
+
+
+def test_the_makefile_names_adapters_and_options_that_there_are() -> None:
+    parser = argparse.ArgumentParser()
+    add_commands(parser.add_subparsers())
+    lines = re.findall(r'"\$\(ADAPTER\) ([^"$]*)', (ROOT / "Makefile").read_text(encoding="utf-8"))
+    assert len(lines) > 3
+    for line in lines:
+        parser.parse_args(["adapter", *shlex.split(line)])
 
 
 def blocks(page: str) -> list[str]:

@@ -13,7 +13,17 @@ import pytest
 import yaml
 from docs_site import DOCS, FORGE, ROOT, pages, rewritten, slug, spec_parts
 
-from ctwl_decoder.report.wording import FORGEABLE, FOUND, NO_PROOF, NONE_FOUND, NOTHING_ELSE, TOO_SHORT
+from ctwl_decoder.report.wording import (
+    FORGEABLE,
+    FOUND,
+    LIGHT,
+    NO_PROOF,
+    NONE_FOUND,
+    NOTHING_ELSE,
+    SHOWS_FROM,
+    SUITS_KIND,
+    TOO_SHORT,
+)
 from ctwl_encoder import Strategy
 from ctwl_protocol.numbers import NUMBERS
 
@@ -107,6 +117,9 @@ VERDICTS = {
     FORGEABLE: {"README.md", "docs/index.md", "docs/readers/serve.md"},
     NO_PROOF: {"docs/readers/results.md"},
     NOTHING_ELSE: {"README.md", "docs/index.md"},
+    LIGHT: {"docs/readers/results.md"},
+    SUITS_KIND.partition(", but")[0]: {"docs/readers/results.md"},
+    SHOWS_FROM: {"docs/readers/results.md"},
 }
 """What a report says, and the pages that quote it."""
 

@@ -18,7 +18,7 @@ from .settings import Settings
 
 _MARGIN = 100
 """A light reading has the scores of its screen, so it goes on where the screen is within so many times the level.
-Chosen by hand: of unmarked texts it lets one in a hundred pass."""
+Chosen by hand: at the default level it lets one of a hundred unmarked texts pass."""
 
 PREFIX = "ctwl_"
 """Begins the names of our columns in the tables of others."""

@@ -6,6 +6,7 @@ import math
 
 from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.profile import OFFLINE
+from ctwl_protocol.records.layouts import MAX_CODES
 
 from ..text.variants import AS_GIVEN
 from .model import CHAT_TOKENS, ENOUGH_TOKENS, ENOUGH_WORDS, BodyReport, Hop, ReadRecord, Report, Span
@@ -157,7 +158,9 @@ def describe_record(record: ReadRecord | None) -> list[tuple[str, str]]:
         return []
     if record.layout is None:
         return [("record", _UNREAD)]
-    in_chain = {"provider", "version"} | {f"{name}_{i}" for name in ("provider", "version", "nonce") for i in (1, 2, 3)}
+    in_chain = {"provider", "version"} | {
+        f"{name}_{i}" for name in ("provider", "version", "nonce") for i in range(1, MAX_CODES)
+    }
     fields = [f"{name.replace('_', ' ')} {value}" for name, value in record.fields.items() if name not in in_chain]
     rows = [("record", ", ".join([record.layout, *fields]))]
     rows += [("before", describe_hop(hop)) for hop in record.chain[1:]]

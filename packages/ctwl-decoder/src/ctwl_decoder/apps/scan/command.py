@@ -25,7 +25,7 @@ examples:
 Read the results with any Parquet reader, in Python with pyarrow.parquet.read_table("results.parquet"). The fewer codes
 are searched, the shorter a text may be, and the smaller its p-value. ctwl-decode, without scan, searches all codes
 beside the registered ones: read in the same way (--full, --light), its p-values are twice as large. Each document is
-tested at the level alpha: of a million human texts, a hundred pass the default by chance, so read the p_value.
+tested at the level alpha, which so many human texts pass by chance, so read the p_value.
 exit status: 0 done; 1 done, but some files were skipped or not read to their end, and the last lines name them; 2 an
 error; 130 interrupted.
 """  # noqa: D405 - as argparse writes its headings
