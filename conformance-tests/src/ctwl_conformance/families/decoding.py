@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,14 +25,20 @@ if TYPE_CHECKING:
     from ctwl_decoder.options import ScoreName
     from ctwl_decoder.report.model import ReadRecord
     from ctwl_decoder.search.candidates import Candidate
+    from ctwl_protocol.proxy import Proxy
 
 
 @cache
-def _decoder(profile: Profile) -> Decoder:
-    from ctwl_decoder import Decoder
+def _proxy(profile: Profile) -> Proxy:
     from ctwl_protocol.proxy import open_proxy
 
-    return Decoder(open_proxy(profile), layouts=LAYOUTS, registry=bundled().without_entries())
+    return open_proxy(profile)
+
+
+def _decoder(profile: Profile, **how: Any) -> Decoder:
+    from ctwl_decoder import Decoder
+
+    return Decoder(_proxy(profile), **{"layouts": LAYOUTS, "registry": bundled().without_entries(), **how})
 
 
 def _profile(data: JSON) -> Profile:
@@ -46,20 +53,22 @@ def _text(data: JSON) -> str:
     return struct.pack(f"<{len(units)}H", *units).decode("utf-16-le", "surrogatepass")
 
 
-def _read(data: JSON, score: ScoreName = "whole") -> Report:
-    return _decoder(_profile(data)).decode(_text(data), alpha=data["alpha"], score=score)
+def _read(data: JSON, score: ScoreName = "whole", **how: Any) -> Report:
+    return _decoder(_profile(data), **how).decode(_text(data), alpha=data["alpha"], score=score)
 
 
-@family("decode", needs="ctwl_decoder")
-def _decode(data: JSON) -> JSON:
-    return _told(_read(data))
+def _reading(name: str, score: ScoreName = "whole") -> Callable[[Callable[[Report], JSON]], Callable[[Report], JSON]]:
+    """Say that the function below tells a family's answer from the report about a text."""
+
+    def add(told: Callable[[Report], JSON]) -> Callable[[Report], JSON]:
+        family(name, needs="ctwl_decoder")(lambda data: told(_read(data, score)))
+        return told
+
+    return add
 
 
-@family("decode-light", needs="ctwl_decoder")
-def _decode_light(data: JSON) -> JSON:
-    return _told(_read(data, "light"))
-
-
+@_reading("decode")
+@_reading("decode-light", "light")
 def _told(report: Report) -> JSON:
     return {
         "detected": report.detected,
@@ -69,45 +78,32 @@ def _told(report: Report) -> JSON:
     }
 
 
-@family("decode-spans", needs="ctwl_decoder")
-def _spans(data: JSON) -> JSON:
-    return {"codes": [span.code for span in _read(data).spans]}
+@_reading("decode-spans")
+def _spans(report: Report) -> JSON:
+    return {"codes": [span.code for span in report.spans]}
 
 
-@family("decode-places", needs="ctwl_decoder")
-def _places(data: JSON) -> JSON:
-    return _places_in(_read(data))
-
-
-@family("decode-light-places", needs="ctwl_decoder")
-def _light_places(data: JSON) -> JSON:
-    return _places_in(_read(data, "light"))
-
-
-def _places_in(report: Report) -> JSON:
+@_reading("decode-places")
+@_reading("decode-light-places", "light")
+def _places(report: Report) -> JSON:
     return {"spans": [{"start": span.start, "end": span.end, "code": span.code} for span in report.spans]}
 
 
-@family("decode-forms", needs="ctwl_decoder")
-def _forms(data: JSON) -> JSON:
-    report = _read(data)
-    spans = zip(_told(report)["spans"], _places_in(report)["spans"], strict=True)
+@_reading("decode-forms")
+def _forms(report: Report) -> JSON:
+    spans = zip(_told(report)["spans"], _places(report)["spans"], strict=True)
     return _told(report) | {"spans": [told | place for told, place in spans]}
 
 
 @family("decode-registered", needs="ctwl_decoder")
 def _registered(data: JSON) -> JSON:
-    from ctwl_decoder import Decoder
-
     owners: dict[int, list[int]] = {}
     for provider, version in data["registered"]:
         owners.setdefault(provider, []).append(version)
     trusted = bundled()
     entries = tuple(_entry(provider, versions) for provider, versions in owners.items())
     registry = Registry(**{**dict(trusted.registry), "entries": entries})
-    shared = _decoder(_profile(data)).proxy
-    decoder = Decoder(shared, layouts=LAYOUTS, registry=replace(trusted, registry=registry))
-    return _told(decoder.decode(_text(data), alpha=data["alpha"], score="whole"))
+    return _told(_read(data, registry=replace(trusted, registry=registry)))
 
 
 def _entry(provider: int, versions: list[int]) -> ProviderEntry:
@@ -118,9 +114,8 @@ def _entry(provider: int, versions: list[int]) -> ProviderEntry:
     )  # fmt: skip
 
 
-@family("decode-record", needs="ctwl_decoder")
-def _decode_record(data: JSON) -> JSON:
-    report = _read(data)
+@_reading("decode-record")
+def _record(report: Report) -> JSON:
     return {"code": report.code, "record": _known(report.record)}
 
 
@@ -132,9 +127,8 @@ def _known(read: ReadRecord | None) -> JSON | None:
     return {"layout": read.number, "fields": known}
 
 
-@family("decode-record-p-values", needs="ctwl_decoder")
-def _record_p_values(data: JSON) -> JSON:
-    report = _read(data)
+@_reading("decode-record-p-values")
+def _record_p_values(report: Report) -> JSON:
     read = report.record
     if read is None or read.number is None:
         return {"p_value": decimal(report.p_value), "record": None, "codes": None}
@@ -144,12 +138,7 @@ def _record_p_values(data: JSON) -> JSON:
 
 @family("decode-owner", needs="ctwl_decoder")
 def _owner(data: JSON) -> JSON:
-    from ctwl_decoder import Decoder
-
-    keys = ProviderKeys(bytes.fromhex(data["secret"]))
-    shared = _decoder(_profile(data)).proxy
-    decoder = Decoder(shared, layouts=LAYOUTS, keys=keys, registry=bundled().without_entries())
-    read = decoder.decode(_text(data), alpha=data["alpha"], score="whole").record
+    read = _read(data, keys=ProviderKeys(bytes.fromhex(data["secret"]))).record
     return {"record": _known(read), "authentic": None if read is None else read.authenticated}
 
 
