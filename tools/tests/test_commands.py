@@ -72,7 +72,7 @@ SESSIONS = [
 def test_the_makefile_names_adapters_and_options_that_there_are() -> None:
     parser = argparse.ArgumentParser()
     add_commands(parser.add_subparsers())
-    lines = re.findall(r'"\$\(ADAPTER\) ([^"$]*)', (ROOT / "Makefile").read_text(encoding="utf-8"))
+    lines = re.findall(r'"\$\(ADAPTER\) ([^"]*)"', (ROOT / "Makefile").read_text(encoding="utf-8"))
     assert len(lines) > 3
     for line in lines:
         parser.parse_args(["adapter", *shlex.split(line)])
