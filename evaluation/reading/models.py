@@ -58,8 +58,9 @@ STEP = 30
 """Nats of choice between two points of the curve."""
 
 
-_CODE = digest(ctwl_decoder, ctwl_protocol, Path(__file__), Path(editing.__file__))
-"""What a reading depends on beside its text."""
+def code_digest() -> str:
+    """A digest of what a reading depends on beside its text."""
+    return digest(ctwl_decoder, ctwl_protocol, Path(__file__), Path(editing.__file__))
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ class Readers:
     def kept(self, answer: Answer, tokens: int, number: int) -> Read:
         """What came of a text's first so many tokens, read once and kept; ``number`` draws the words of the edits."""
         read = partial(self._read, answer, tokens, number)
-        return recalled(read, "read", _CODE, answer.parts[tokens].text, number)
+        return recalled(read, "read", code_digest(), answer.parts[tokens].text, number)
 
     def _read(self, answer: Answer, tokens: int, number: int) -> Read:
         text = answer.parts[tokens]
@@ -172,7 +173,7 @@ def found_by(own: Decoder, model: str, texts: Sequence[Generation]) -> dict[str,
         return _right(own.decode(text.text, score="whole"), text)
 
     read = tracked(texts, "read by their own model")
-    right = [recalled(partial(found, text), "read by its model", _CODE, model, text.text) for text in read]
+    right = [recalled(partial(found, text), "read by its model", code_digest(), model, text.text) for text in read]
     return rate(sum(right), len(right))
 
 

@@ -32,7 +32,7 @@ function paragraph(kind, text) {
 function recordRows(record, say) {
   if (record === null) return [];
   if (record.layout === null) return [[say("d-record"), say("record-unread")]];
-  const own = Object.entries(record.fields).filter(([name]) => !/^(provider|version|nonce)(_\d)?$/.test(name));
+  const own = Object.entries(record.fields).filter(([name]) => !/^(provider|version|nonce)(_[123])?$/.test(name));
   const fields = own.map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`);
   return [
     [say("d-record"), [record.layout, ...fields].join(", ")],

@@ -243,8 +243,8 @@ def _notes(report: Report) -> list[str]:
     """What to know beside the verdict: what a code does not prove, or what was not shown; and other public marks."""
     notes = []
     if report.detected:
-        open_or_not = CONFIRMED if report.authenticated else FORGEABLE
-        notes = [open_or_not if report.registry else PRIVATE, NOTHING_ELSE, *(each.says for each in report.signposts)]
+        proves = CONFIRMED if report.authenticated else FORGEABLE
+        notes = [proves if report.registry else PRIVATE, NOTHING_ELSE, *(each.says for each in report.signposts)]
     elif report.outcome == "none":
         few = " That is few." if report.tokens < ENOUGH_TOKENS else ""
         notes = [f"Not shown: a mark of {report.profile} in this text of {report.tokens} tokens.{few} {SHOWS_FROM}"]
