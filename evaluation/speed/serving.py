@@ -83,17 +83,18 @@ class Clock:
         return wrapped
 
 
-def recorded(family: str, rows: int, steps: int) -> tuple[Any, np.ndarray, torch.Tensor]:
+def recorded(family: str, rows: int, steps: int, device: str = "cpu") -> tuple[Any, np.ndarray, torch.Tensor]:
     """A tokenizer, tokens of different texts, int64 (rows, steps), and their logits, float16 (rows, steps, size)."""
-    model, tokenizer = load_model("smollm2") if family == "smollm2" else provider(family)
+    model, tokenizer = load_model("smollm2", "cpu") if family == "smollm2" else provider(family)
+    model = model.to(device)
     text = normalize(" ".join(pydoc_data.topics.topics.values()))
     ids = np.array(tokenizer(text, add_special_tokens=False)["input_ids"])
     tokens = ids[: len(ids) // rows * rows].reshape(rows, -1)[:, :steps]
-    logits = torch.empty((rows, steps, model.config.vocab_size), dtype=torch.float16)
+    logits = torch.empty((rows, steps, model.config.vocab_size), dtype=torch.float16, device=device)
     with torch.inference_mode():
         for start in tracked(range(0, rows, TOGETHER), f"{family}: reading"):
             part = slice(start, start + TOGETHER)
-            logits[part] = model(torch.from_numpy(tokens[part])).logits
+            logits[part] = model(torch.from_numpy(tokens[part]).to(device)).logits
     return tokenizer, tokens, logits
 
 

@@ -196,7 +196,7 @@ def _found(decoder: Decoder, answers: Sequence[Text]) -> dict[str, Any]:
 
 @experiment(
     quick={"questions": 2, "tokens": 60, "models": "smollm2"},
-    models="qwen2.5-coder-0.5b smollm2", kind="articles", questions=10, tokens=200, seed=1,
+    models="qwen2.5-coder-0.5b qwen2.5-coder-1.5b smollm2", kind="articles", questions=10, tokens=200, seed=1,
 )  # fmt: skip
 def main(options: Options) -> Result:
     """Run the experiment; the first model alone also in the ways that may help."""

@@ -18,6 +18,13 @@ from ctwl_protocol.bridge import read_vocabulary
 from ctwl_protocol.proxy import Proxy, open_proxy
 
 ModelMaker = Callable[..., LlamaForCausalLM]
+NO_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+
+
+@pytest.fixture(params=["cpu", pytest.param("cuda", marks=NO_GPU)])
+def device(request: pytest.FixtureRequest) -> torch.device:
+    """Where logits are: on the processor, and on a GPU."""
+    return torch.device(request.param)
 
 
 @pytest.fixture(scope="session")

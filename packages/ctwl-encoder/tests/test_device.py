@@ -1,4 +1,7 @@
-"""The device path marks as the NumPy reference does, and lets next to nothing leave the device."""
+"""The device path marks as the NumPy reference does, and lets next to nothing leave the device.
+
+What takes ``device`` runs on a GPU too, where there is one: there by the kernels.
+"""
 
 import sys
 import weakref
@@ -37,7 +40,7 @@ def made_logits(bridge: Bridge, rows: int, seed: int, spread: float = 3.0) -> np
 @pytest.mark.parametrize("fresh", [(0.0, 0.0, 0.0), (0.0, 0.3, 1.0)])
 @pytest.mark.parametrize("strategy", KEEPING)
 def test_the_device_path_keeps_the_tokens_that_the_reference_keeps(
-    bridge: Bridge, smollm2: tuple[Any, Any], strategy: Strategy, fresh: tuple[float, ...]
+    bridge: Bridge, smollm2: tuple[Any, Any], device: torch.device, strategy: Strategy, fresh: tuple[float, ...]
 ) -> None:
     """Along a text with words, white space, digits and signs; several texts in a batch, each at another place.
 
@@ -45,31 +48,31 @@ def test_the_device_path_keeps_the_tokens_that_the_reference_keeps(
     """
     ids = smollm2[1](WORDS)["input_ids"]
     payloads = [Payload((code,), salt=code) for code in (5, 77, 4242)]
-    reference, device = HostMarker(bridge, strategy), DeviceMarker(bridge, strategy)
+    reference, tried = HostMarker(bridge, strategy), DeviceMarker(bridge, strategy)
     texts: dict[Marker, list[TextState]] = {
         marker: [marker.start(payload, 2.0, fresh=share) for payload, share in zip(payloads, fresh, strict=True)]
-        for marker in (reference, device)
+        for marker in (reference, tried)
     }
     changed = 0
     for step in range(len(ids) - 2):
         logits = made_logits(bridge, 3, step)
-        expected, found = logits.copy(), torch.from_numpy(logits.copy())
+        expected, marked = logits.copy(), torch.tensor(logits, device=device)
         reference.mark(texts[reference], expected)
-        device.mark(texts[device], found)
-        assert np.array_equal(np.isneginf(expected), np.isneginf(found.numpy())), step
-        kept = ~np.isneginf(expected)
+        tried.mark(texts[tried], marked)
+        found, kept = marked.cpu().numpy(), ~np.isneginf(expected)
+        assert np.array_equal(kept, ~np.isneginf(found)), step
         # NumPy's softmax and torch's differ in the last bits, which the factor of a token at the border multiplies.
-        np.testing.assert_allclose(np.expm1(found.numpy()[kept] - expected[kept]), 0, atol=1e-3)
+        np.testing.assert_allclose(np.expm1(found[kept] - expected[kept]), 0, atol=1e-3)
         changed += int((expected != logits).any(axis=1).sum())
         for marker, rows in texts.items():
             texts[marker] = [marker.extend(text, ids[step + place]) for place, text in enumerate(rows)]
-        assert [text.seen() for text in texts[device]] == [text.seen() for text in texts[reference]]
+        assert [text.seen() for text in texts[tried]] == [text.seen() for text in texts[reference]]
     assert changed > len(ids)
 
 
 @pytest.mark.parametrize("twin", [False, True])
 def test_the_device_path_favours_the_tokens_that_the_reference_favours(
-    bridge: Bridge, smollm2: tuple[Any, Any], twin: bool
+    bridge: Bridge, smollm2: tuple[Any, Any], device: torch.device, twin: bool
 ) -> None:
     """Bit for bit, with deltas of their own, and with the same marks and hits afterwards."""
     ids, rows = smollm2[1](WORDS)["input_ids"], range(3)
@@ -85,10 +88,10 @@ def test_the_device_path_favours_the_tokens_that_the_reference_favours(
         logits = made_logits(bridge, 3, step)
         if step % 3:
             logits[:, ids[step]] += 14.0  # words that go on, whose first place comes back
-        found, expected = torch.from_numpy(logits.copy()), logits.copy()
+        found, expected = torch.tensor(logits, device=device), logits.copy()
         on_host.mark(texts[on_host], expected)
         on_device.mark(texts[on_device], found)
-        np.testing.assert_array_equal(found.numpy(), expected)
+        np.testing.assert_array_equal(found.cpu().numpy(), expected)
         changed += int((expected != logits).any(axis=1).sum())
         for marker in markers:
             written = [ids[step + row] for row in rows]
@@ -104,21 +107,21 @@ def test_the_device_path_favours_the_tokens_that_the_reference_favours(
     assert {mark.hit for mark in marked_positions(texts[on_device][0].last)} == {0.0, 1.0}
 
 
-def test_membership_on_a_device_is_that_of_the_reference(offline_proxy: Proxy) -> None:
+def test_membership_on_a_device_is_that_of_the_reference(offline_proxy: Proxy, device: torch.device) -> None:
     """Of the proxy's own weights, and of weights that meet every border: ties, zeros, and nothing at all."""
     rng = np.random.default_rng(1)
     prefixes = rng.integers(0, 49000, (3, offline_proxy.profile.prefix_length))
     weights = offline_proxy.weights_on_device(prefixes)
-    np.testing.assert_array_equal(weights.numpy().view(np.uint32), offline_proxy.weights(prefixes))
+    np.testing.assert_array_equal(weights.cpu().numpy().view(np.uint32), offline_proxy.weights(prefixes))
     made = torch.from_numpy(
         rng.integers(0, 3, (64, 40)).astype(np.int32) * rng.integers(0, 2, (64, 1)).astype(np.int32)
     )
-    for some in (weights, made):
+    for some in (weights.cpu(), made):
         seeds = rng.integers(0, 2**32, len(some))
         for sigma in ((1, 2), (1, 4), (65521, 65536)):
-            found = candidates.members(some, torch.from_numpy(seeds), sigma)
+            found = candidates.members(some.to(device), torch.from_numpy(seeds).to(device), sigma)
             expected = reference.members(some.numpy().view(np.uint32), seeds.astype(np.uint32), sigma)
-            np.testing.assert_array_equal(found.numpy(), expected)
+            np.testing.assert_array_equal(found.cpu().numpy(), expected)
 
 
 def test_probabilities_are_added_exactly() -> None:
@@ -127,21 +130,21 @@ def test_probabilities_are_added_exactly() -> None:
     assert [int(each) for each in whole] == [int(float(share) * 2**60) for share in shares[shares > 1e-6]]
 
 
-def test_rows_that_share_a_text_are_marked_once(bridge: Bridge, smollm2: tuple[Any, Any]) -> None:
+def test_rows_that_share_a_text_are_marked_once(bridge: Bridge, smollm2: tuple[Any, Any], device: torch.device) -> None:
     """As several sequences of one prompt do until they differ."""
     marker = DeviceMarker(bridge, Strategy.UNBIASED)
     text = marker.start(Payload((5,)), 2.0)
     ids = smollm2[1](WORDS)["input_ids"]
     for token in ids[:14]:
         text = marker.extend(text, token)
-    marker.mark([text, text], torch.from_numpy(made_logits(bridge, 2, 1)))
+    marker.mark([text, text], torch.tensor(made_logits(bridge, 2, 1), device=device))
     (mark,) = marked_positions(marker.extend(text, ids[14]).last)
     assert mark.position == len(text.written)
 
 
 @pytest.mark.parametrize("skip_repeats", [False, True])
 def test_a_text_that_is_read_anew_is_marked_as_before(
-    bridge: Bridge, smollm2: tuple[Any, Any], skip_repeats: bool
+    bridge: Bridge, smollm2: tuple[Any, Any], device: torch.device, skip_repeats: bool
 ) -> None:
     """As after a preemption: what stands at which place follows from the tokens alone."""
     marker = DeviceMarker(bridge, Strategy.UNBIASED)
@@ -149,7 +152,7 @@ def test_a_text_that_is_read_anew_is_marked_as_before(
     text, anew = (marker.start(Payload((5,)), 2.0, skip_repeats=skip_repeats) for _ in range(2))
     left = 0
     for number, token in enumerate(ids):
-        found = torch.from_numpy(made_logits(bridge, 2, number))
+        found = torch.tensor(made_logits(bridge, 2, number), device=device)
         found[1] = found[0]
         marker.mark([text, anew], found)
         assert torch.equal(found[0], found[1])
@@ -202,7 +205,11 @@ def test_texts_that_take_turns_keep_their_marks(bridge: Bridge, smollm2: tuple[A
 
 @pytest.mark.parametrize("strategy", KEEPING)
 def test_a_marker_that_has_warmed_up_marks_as_another(
-    bridge: Bridge, smollm2: tuple[Any, Any], strategy: Strategy, monkeypatch: pytest.MonkeyPatch
+    bridge: Bridge,
+    smollm2: tuple[Any, Any],
+    device: torch.device,
+    strategy: Strategy,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tables, tables_of = list[Any](), marker_module.Tables.of
 
@@ -214,14 +221,14 @@ def test_a_marker_that_has_warmed_up_marks_as_another(
     warm, cold = DeviceMarker(bridge, strategy), DeviceMarker(bridge, strategy)
     with monkeypatch.context() as patched:
         patched.setattr(marker_module.Tables, "of", classmethod(lambda cls, *of: made(of)))
-        warm.warm_up(len(bridge.vocabulary), torch.device("cpu"))
+        warm.warm_up(len(bridge.vocabulary), device)
     assert tables and not any(table() for table in tables)  # an engine may take back what is made while it starts
     rows = []
     for marker in (warm, cold):
         text = marker.start(Payload((5,)), 2.0)
         for token in smollm2[1](WORDS)["input_ids"]:
             text = marker.extend(text, token)
-        rows.append(torch.from_numpy(made_logits(bridge, 1, 3)))
+        rows.append(torch.tensor(made_logits(bridge, 1, 3), device=device))
         marker.mark([text], rows[-1])
     assert rows[0].isneginf().any()
     assert torch.equal(rows[0], rows[1])
@@ -279,14 +286,16 @@ def test_the_probabilities_of_one_step_alone_are_kept(
     assert len(alive) > 4 and set(alive) == {0}
 
 
-def test_what_was_written_is_looked_up_for_all_texts_at_once(bridge: Bridge, smollm2: tuple[Any, Any]) -> None:
+def test_what_was_written_is_looked_up_for_all_texts_at_once(
+    bridge: Bridge, smollm2: tuple[Any, Any], device: torch.device
+) -> None:
     """A device is asked once a step, and the marks are those of texts that ask one by one."""
     ids, marks = smollm2[1](WORDS)["input_ids"], []
     for together in (True, False):
         marker = DeviceMarker(bridge, Strategy.GUMBEL)
         texts = [marker.start(Payload((code,)), 2.0) for code in range(4)]
         for step in range(16):
-            marker.mark(texts, torch.from_numpy(made_logits(bridge, 4, step)))
+            marker.mark(texts, torch.tensor(made_logits(bridge, 4, step), device=device))
             tokens = [ids[step + row] for row in range(4)]
             if together:
                 marker.look_up(texts, tokens)

@@ -13,6 +13,7 @@ from prometheus_client import REGISTRY
 from ctwl_encoder import Bridge, Encoder
 from ctwl_encoder.audit.summary import Summary
 from ctwl_encoder.core.expected_evidence import marked_positions
+from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.errors import OptionOutOfRange
 from ctwl_encoder.integrations import serving as module
 from ctwl_encoder.integrations.note import NOTED, Note, admitted, without_note
@@ -22,6 +23,7 @@ from ctwl_encoder.integrations.serving import Serving
 from ctwl_encoder.integrations.truncation import truncated
 
 PROFILE = "org.ctwl.toy.1"
+CPU = torch.device("cpu")
 
 
 @pytest.fixture
@@ -36,11 +38,12 @@ def policy(**told: Any) -> Policy:
 class Engine:
     """A serving engine in a few lines: requests come in, and each step has a row for each text."""
 
-    def __init__(self, bridge: Bridge, decided: Policy, **options: Any) -> None:
-        self.policy, self.serving = decided, Serving(decided, bridge, **options)
+    def __init__(self, bridge: Bridge, decided: Policy, device: torch.device = CPU, **options: Any) -> None:
+        self.policy, self.serving, self.device = decided, Serving(decided, bridge, **options), device
         self.texts: list[tuple[Served | None, list[int]]] = []
         self.size = len(bridge.vocabulary)
-        self.serving.warm_up(self.size, torch.device("cpu"))
+        self.serving.warm_up(self.size, device)
+        self.chance = torch.Generator().manual_seed(1)
 
     def request(self, name: str, temperature: float = 1.0, *, fixed_form: bool = False, **given: Any) -> None:
         request = admitted(self.policy, given, temperature, name, fixed_form=fixed_form)
@@ -48,13 +51,20 @@ class Engine:
         self.texts.append((self.serving.begin(given, temperature, note, fixed_form=fixed_form), []))
 
     def step(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """The logits of a step before and after the mark; then the likeliest tokens follow."""
-        logits = torch.randn(len(self.texts), self.size)
-        marked = logits.clone()
+        """The logits of a step before and after the mark; then the likeliest tokens follow.
+
+        A GPU is still at the forward pass when the host reads the tokens of the last step.
+        """
+        logits = torch.randn(len(self.texts), self.size, generator=self.chance)
+        if self.device.type == "cuda":
+            torch.cuda._sleep(10**7)
+        marked = logits.to(self.device, non_blocking=True, copy=True)
         rows = {row: (served, output) for row, (served, output) in enumerate(self.texts) if served is not None}
         new = [served.new_in(output) for served, output in rows.values()]
         self.serving.extend([served for served, _ in rows.values()], new)
         self.serving.mark(marked, {row: (served, served.text) for row, (served, _) in rows.items()})
+        self.serving.end_step(self.device)
+        marked = marked.cpu()
         for (_, output), token in zip(self.texts, marked[:, 32:127].argmax(dim=1).tolist(), strict=True):
             output.append(token + 32)
         return logits, marked
@@ -102,6 +112,23 @@ def test_texts_are_marked_side_by_side_and_noted_from_their_beginning_to_their_e
     summary = Summary.of(log.read_bytes().splitlines())
     assert summary.complete and summary.without_end == 0
     assert [(day.marked_texts, day.unmarked_texts, day.ended) for day in summary.days.values()] == [(2, 1, 2)]
+
+
+def test_batches_are_marked_alike_on_every_device(bridge: Bridge, device: torch.device) -> None:
+    engines = [Engine(bridge, policy(), where) for where in (CPU, device)]
+    for engine in engines:
+        for strategy in Strategy:
+            engine.request("one", ctwl_strategy=strategy, ctwl_nonce=5)
+            engine.request("two", 0.7, ctwl_strategy=strategy, ctwl_nonce=6)
+    for _ in range(60):
+        (before, expected), (_, found) = (engine.step() for engine in engines)
+        torch.testing.assert_close(found, expected, rtol=0, atol=1e-3)
+        assert not torch.equal(before, found)
+    chances = [
+        [served.marker.chance_found(served.text) for served, _ in engine.texts if served is not None]
+        for engine in engines
+    ]
+    assert len(chances[0]) == 2 * len(Strategy) and chances[1] == pytest.approx(chances[0], abs=1e-3)
 
 
 def test_a_text_is_read_anew_where_its_engine_went_back(bridge: Bridge) -> None:

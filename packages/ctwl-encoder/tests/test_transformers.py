@@ -227,10 +227,10 @@ def test_a_call_that_takes_over_anothers_cache(toy: Encoder, toy_decoder: Decode
     assert report.code == CODES[0]
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
-def test_a_model_on_cuda_is_read_anywhere(decoder: Decoder, prompts: list[str]) -> None:
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+def test_a_model_on_a_gpu_is_read_anywhere(decoder: Decoder, prompts: list[str]) -> None:
     encoder = Encoder.open("smollm2", OFFLINE_PROFILE, device="cuda")
-    for strategy in ("unbiased", "delta"):
+    for strategy in Strategy:
         (written,) = encoder.generate(prompts[0], 42, 3, strategy=strategy, max_new_tokens=150, min_new_tokens=150)
         assert decoder.decode(written.text).code == written.beacon.code
 

@@ -51,8 +51,11 @@ export function withJoinedLines(given) {
     paragraphs = ended < MOSTLY_FULL * alone.length ? [alone] : [];
   }
   const edits = [];
+  const ofText = new Map([size, printed].map((measure) => [measure, widestOf(lines, measure)]));
   for (const paragraph of paragraphs) {
-    const breaks = breaksOf(paragraph, lines);
+    // A paragraph of two lines shows no width of its own.
+    const widest = paragraph.length > 2 ? (measure) => widestOf(paragraph, measure) : (measure) => ofText.get(measure);
+    const breaks = breaksOf(paragraph, widest);
     for (let i = 0; i + 1 < paragraph.length; i++) {
       if (!breaks.has(i)) continue;
       const [line, following] = [paragraph[i], paragraph[i + 1]];
@@ -72,13 +75,12 @@ function lineOf({ 0: found, index }) {
 }
 
 /** The lines of a paragraph whose ends are a program's: by either measure, or because each line is a word. */
-function breaksOf(paragraph, lines) {
+function breaksOf(paragraph, widest) {
   if (paragraph.length >= VARIANTS.fewest_words && paragraph.every(({ text, first }) => text === first)) {
     return new Set(paragraph.keys());
   }
-  const shown = paragraph.length > 2 ? paragraph : lines;
-  if (widestOf(shown, size) > WIDEST) return new Set();
-  return new Set([...full(paragraph, shown, size, 1), ...full(paragraph, shown, printed, NEARLY_FULL)]);
+  if (widest(size) > WIDEST) return new Set();
+  return new Set([...full(paragraph, widest, size, 1), ...full(paragraph, widest, printed, NEARLY_FULL)]);
 }
 
 /** The width of the widest line of several words: a program that wraps lets a long word stand alone. */
@@ -88,8 +90,8 @@ const widestOf = (lines, measure) => {
 };
 
 /** The lines that had no room for the next one's first word, if these are most of the paragraph's. */
-function full(paragraph, shown, measure, share) {
-  const room = share * widestOf(shown, measure);
+function full(paragraph, widest, measure, share) {
+  const room = share * widest(measure);
   const found = paragraph.slice(1).flatMap((following, i) => {
     const line = paragraph[i];
     return measure(`${line.text} ${following.first}`) > room || isDivided(line, following) ? [i] : [];

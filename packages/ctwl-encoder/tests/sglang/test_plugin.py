@@ -1,8 +1,8 @@
-"""The plug-in in the modules of a real SGLang, as far as they run without a GPU.
+"""The plug-in in the modules of a real SGLang, on a GPU where there is one.
 
 Its plug-in framework, requests, batches, sampler, and its model runner's way from logits to tokens are real. Its
-attention needs a GPU, so transformers runs the model. Its scheduler and its tokenizer manager need workers and sockets,
-so of these the methods with hooks alone are real.
+attention needs kernels of its own, so transformers runs the model. Its scheduler and its tokenizer manager need workers
+and sockets, so of these the methods with hooks alone are real.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from unittest.mock import MagicMock
 import pytest
 
 pytest.importorskip("sglang", reason="the plug-in is tested in an environment of its own: make test-sglang")
-pytest.importorskip("without_pictures")  # before SGLang, which imports torchvision
+pytest.importorskip("stand_ins")  # before SGLang
 
 import torch
 from sglang.srt.layers.logits_processor import LogitsProcessorOutput
@@ -49,6 +49,7 @@ from ctwl_encoder.models import load_model
 PROFILE = "org.ctwl.smollm2-135m.1"
 PROMPTS = ["The council said on Tuesday that the new bridge", "Farmers in the north are waiting for rain after"]
 SIZE = 49152
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 class Bare(SimpleNamespace):
@@ -78,7 +79,7 @@ def engine(folder: Path) -> Iterator[None]:
         patched.setenv("CTWL_POLICY", json.dumps({"provider": 42}))
         load_plugins()
     group = SimpleNamespace(device_group=None, rank_in_group=0, world_size=1, cpu_group=None)
-    told = {"sampling_backend": "pytorch", "device": "cpu", "tokenizer_path": str(folder)}
+    told = {"sampling_backend": "pytorch", "device": DEVICE.type, "tokenizer_path": str(folder)}
     with (
         get_context().override_server_args(**told, disable_overlap_schedule=True),
         get_parallel().override(tp_group=group, attn_tp_group=group),
@@ -93,7 +94,7 @@ class Server:
         policy = {"provider": 42, "version": 3, "profile": PROFILE, "clients": "any", **told}
         monkeypatch.setenv("CTWL_POLICY", json.dumps(policy))
         self.runner = Runner(
-            sampler=Sampler(), device=torch.device("cpu"), model_config=Bare(vocab_size=SIZE),
+            sampler=Sampler(), device=DEVICE, model_config=Bare(vocab_size=SIZE),
             ngram_embedding_manager=Bare(update_after_decode=lambda **_: None),
         )  # fmt: skip
         self.scheduler = MagicMock()
@@ -117,20 +118,21 @@ class Server:
         """The tokens of one step, by the real sampler; and the probabilities that it drew from."""
         lengths = torch.tensor([len(each.origin_input_ids) + len(each.output_ids) for each in requests])
         batch = Bare(
-            reqs=requests, device="cpu", forward_mode=ForwardMode.DECODE, input_ids=torch.zeros(len(requests)),
-            seq_lens=lengths, seq_lens_cpu=lengths, req_pool_indices=torch.arange(len(requests)),
+            reqs=requests, device=DEVICE.type, forward_mode=ForwardMode.DECODE,
+            input_ids=torch.zeros(len(requests), device=DEVICE), seq_lens=lengths.to(DEVICE), seq_lens_cpu=lengths,
+            req_pool_indices=torch.arange(len(requests), device=DEVICE),
         )  # fmt: skip
         batch.sampling_info = SamplingBatchInfo.from_schedule_batch(batch, SIZE)
         forward = ForwardBatch.init_new(
             batch, self.runner, capture_hidden_mode=CaptureHiddenMode.NULL, return_hidden_states_before_norm=False,
             kv_loc_plan=MagicMock(),
         )  # fmt: skip
-        output = LogitsProcessorOutput(next_token_logits=logits.clone())
+        output = LogitsProcessorOutput(next_token_logits=logits.to(DEVICE, copy=True))
         tokens = self.runner.sample(output, forward).tolist()
         for request, token in zip(requests, tokens, strict=True):
             request.output_ids.append(token)
         self.end(batch)
-        return tokens, output.next_token_logits
+        return tokens, output.next_token_logits.cpu()
 
     def end(self, batch: Any) -> None:
         """The scheduler has the tokens of a step: its real method, in which all else is a stand-in."""
@@ -156,7 +158,8 @@ def write(server: Server, requests: list[Req], count: int = 150) -> list[str]:
             ids = [*request.origin_input_ids, *request.output_ids]
             given = ids[-1:] if request.rid in caches else ids
             with torch.inference_mode():
-                out = model(torch.tensor([given]), past_key_values=caches.get(request.rid), use_cache=True)
+                last = torch.tensor([given], device=model.device)
+                out = model(last, past_key_values=caches.get(request.rid), use_cache=True)
             caches[request.rid] = out.past_key_values
             rows.append(out.logits[0, -1].float())
         logits = torch.stack(rows)

@@ -1,4 +1,4 @@
-"""The Triton kernels, in Triton's interpreter: equal to plain torch on the same inputs."""
+"""The Triton kernels, on a GPU where there is one, else in Triton's interpreter: equal to plain torch."""
 
 import os
 from importlib.util import find_spec
@@ -12,7 +12,7 @@ if not find_spec("triton"):
 import torch
 
 # Before Triton is imported, and not for long: the servers of other tests have the same environment.
-os.environ["TRITON_INTERPRET"] = "1"
+os.environ["TRITON_INTERPRET"] = str(int(not torch.cuda.is_available()))
 
 from ctwl_encoder.core.device import merging_kernel
 from ctwl_encoder.core.strategies.gumbel import kernel as gumbel_kernel
@@ -27,10 +27,12 @@ from ctwl_encoder.core.strategies.gumbel import plain as gumbel_plain
 from ctwl_encoder.core.strategies.unbiased import plain as unbiased_plain
 from ctwl_protocol.bridge.bridge import OPENINGS
 
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
 
 @pytest.fixture(autouse=True)
 def interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    monkeypatch.setenv("TRITON_INTERPRET", str(int(DEVICE.type == "cpu")))
 
 
 def made_step(
@@ -41,8 +43,8 @@ def made_step(
     logits = rng.normal(scale=3, size=(rows + 1, size)).astype(np.float32)
     logits[:, rng.choice(size, 30)] += 6
     tables = Tables(
-        torch.from_numpy(rng.integers(0, proxy, size).astype(np.int32)),
-        torch.from_numpy(rng.integers(0, OPENINGS, size).astype(np.int32)),
+        torch.from_numpy(rng.integers(0, proxy, size).astype(np.int32)).to(DEVICE),
+        torch.from_numpy(rng.integers(0, OPENINGS, size).astype(np.int32)).to(DEVICE),
         proxy,
         1 / 64,
         64,
@@ -70,7 +72,7 @@ def made_step(
         [],
         [],
     )
-    return torch.from_numpy(logits), tables, DeviceStep.of(places, torch.device("cpu"))
+    return torch.from_numpy(logits).to(DEVICE), tables, DeviceStep.of(places, DEVICE)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
+from functools import cache, partial
 from itertools import groupby, pairwise
 from typing import NamedTuple, TypeAlias
 
@@ -34,6 +35,8 @@ _WIDTHS = (
 
 
 _Measure: TypeAlias = Callable[[str], float]
+_Widest: TypeAlias = Callable[[_Measure], float]
+"""The width of the widest line that shows how much fits."""
 
 
 class _Line(NamedTuple):
@@ -66,9 +69,11 @@ def with_joined_lines(given: AlignedText) -> AlignedText:
         alone = [paragraph[0] for paragraph in paragraphs]
         paragraphs = [alone] * (sum(line.text[-1] in _ENDS for line in alone) < _NUMBERS.mostly_full * len(alone))
     edits: list[Edit] = []
+    of_text = cache(partial(_widest, lines))
     for paragraph in paragraphs:
         pairs = list(pairwise(paragraph))
-        for i in sorted(_breaks(paragraph, lines)):
+        # A paragraph of two lines shows no width of its own.
+        for i in sorted(_breaks(paragraph, partial(_widest, paragraph) if len(paragraph) > 2 else of_text)):
             line, following = pairs[i]
             divided = _is_divided(line, following)
             edits.append((line.end - divided, following.begin, "" if divided else " "))
@@ -80,14 +85,13 @@ def _line(found: re.Match[str]) -> _Line:
     return _Line(found.start(), len(text) - len(text.lstrip()), text, text.split(maxsplit=1)[0] if text else "")
 
 
-def _breaks(paragraph: Sequence[_Line], lines: Sequence[_Line]) -> set[int]:
+def _breaks(paragraph: Sequence[_Line], widest: _Widest) -> set[int]:
     """The lines of a paragraph whose ends are a program's: by either measure, or because each line is a word."""
     if len(paragraph) >= _NUMBERS.fewest_words and all(line.text == line.first for line in paragraph):
         return set(range(len(paragraph) - 1))
-    shown = paragraph if len(paragraph) > 2 else lines
-    if _widest(shown, len) > _NUMBERS.widest:
+    if widest(len) > _NUMBERS.widest:
         return set()
-    return _full(paragraph, shown, len, 1) | _full(paragraph, shown, _printed, _NUMBERS.nearly_full)
+    return _full(paragraph, widest, len, 1) | _full(paragraph, widest, _printed, _NUMBERS.nearly_full)
 
 
 def _widest(lines: Sequence[_Line], measure: _Measure) -> float:
@@ -96,9 +100,9 @@ def _widest(lines: Sequence[_Line], measure: _Measure) -> float:
     return max(several, default=math.inf)
 
 
-def _full(paragraph: Sequence[_Line], shown: Sequence[_Line], measure: _Measure, share: float) -> set[int]:
+def _full(paragraph: Sequence[_Line], widest: _Widest, measure: _Measure, share: float) -> set[int]:
     """The lines that had no room for the next one's first word, if these are most of the paragraph's."""
-    room = share * _widest(shown, measure)
+    room = share * widest(measure)
     full = {
         i
         for i, (line, following) in enumerate(pairwise(paragraph))
