@@ -40,7 +40,7 @@ from ctwl_protocol.text.positions import positions
 from ..shared import real_models
 from ..shared.answers import OWN, Writing
 from ..shared.cache import recalled, sources
-from ..shared.experiment import OFFLINE, Options, Result, experiment, tracked
+from ..shared.experiment import OFFLINE, SAMPLED, Options, Result, experiment, tracked
 from ..shared.measures import rate
 from ..shared.outcomes import LEVEL, is_clear, own_score
 from ..shared.prompts import news_prompts
@@ -52,7 +52,7 @@ KINDS = ("question", "explanation", "story", "list")
 SETTINGS = ((0.7, 0.95), (1.0, 1.0))
 """Temperature and top-p of writing."""
 
-STRATEGIES = ("unbiased", "gumbel")
+STRATEGIES = tuple(strategy.value for strategy in SAMPLED)
 RECORDED = 4096
 """Tokens of at least one part of the mass in so many are kept."""
 

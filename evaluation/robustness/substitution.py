@@ -27,7 +27,6 @@ from ..shared.readers import likeliest, reader, scored_positions
 from ..shared.texts import ARITHMETIC
 from . import attacks
 
-STRATEGIES = (Strategy.UNBIASED, Strategy.GUMBEL, Strategy.DELTA)
 SHARES = (0.0, 0.1, 0.2, 0.3)
 """Shares of the tokens that are replaced."""
 
@@ -52,7 +51,7 @@ def main(options: Options) -> Result:
     torch.manual_seed(0)
     encoder, decoder = Encoder.open("smollm2", OFFLINE), reader()
     rows = []
-    for strategy in STRATEGIES:
+    for strategy in Strategy:
         texts = options.delta_texts if strategy is Strategy.DELTA else options.texts
         found: dict[float, list[tuple[bool, bool, bool, bool]]] = {}
         given = strategy, texts, options.tokens, options.batch, options.seed

@@ -22,12 +22,16 @@ import torch
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from ctwl_encoder import Strategy
 from ctwl_protocol.proxy.model import fast_arithmetic
 
 OFFLINE = "org.ctwl.smollm2-135m.1"
 
 VANILLA = "org.ctwl.smollm2-135m.vanilla.1"
 """The twin without a proxy LM, which reads what Vanilla-Marking wrote (Wang et al. 2024, section 4.2)."""
+
+SAMPLED = tuple(strategy for strategy in Strategy if strategy.keeps_distribution)
+"""The strategies that choose how a token is drawn, and add nothing to its logits."""
 
 ROOT = Path(__file__).parents[2]
 """The repository."""

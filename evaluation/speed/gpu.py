@@ -30,11 +30,11 @@ from ctwl_encoder.integrations.policy import Policy
 from ctwl_encoder.integrations.serving import Serving
 from ctwl_protocol.proxy import open_proxy
 
-from ..shared.experiment import OFFLINE, Options, Result, experiment, tracked
+from ..shared.experiment import OFFLINE, SAMPLED, Options, Result, experiment, tracked
 from .serving import BATCHES, WARM_UP, recorded
 
 FAMILY = "qwen"
-WAYS = (None, Strategy.UNBIASED, Strategy.GUMBEL)
+WAYS = (None, *SAMPLED)
 """How a batch is marked; None for not at all."""
 
 SHAPES = {

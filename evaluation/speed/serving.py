@@ -43,7 +43,7 @@ from ctwl_encoder.models import load_model
 from ctwl_protocol.proxy import open_proxy
 from ctwl_protocol.text.normalization import normalize
 
-from ..shared.experiment import OFFLINE, Options, Result, experiment, tracked
+from ..shared.experiment import OFFLINE, SAMPLED, Options, Result, experiment, tracked
 from ..shared.transplant import provider, tokenizer_of
 
 T = TypeVar("T")
@@ -222,7 +222,7 @@ def main(options: Options) -> Result:
         tokenizer_of(family)  # one that is not installed is missed now, and not after minutes
     for family in tracked(("smollm2", *LARGE), "vocabularies"):
         tokenizer, tokens, logits = recorded(family, max(BATCHES), options.steps)
-        for strategy in (Strategy.UNBIASED, Strategy.GUMBEL):
+        for strategy in SAMPLED:
             for batch in BATCHES:
                 row = measured(Bridge(tokenizer, proxy), strategy, tokens[:batch], logits[:batch])
                 found.append(

@@ -24,13 +24,12 @@ from ctwl_protocol.proxy import open_proxy
 from ctwl_protocol.text.normalization import normalize
 
 from ..shared import real_models
-from ..shared.experiment import OFFLINE, Options, Result, experiment
+from ..shared.experiment import OFFLINE, SAMPLED, Options, Result, experiment
 from .serving import WARM_UP, extended, started
 
 T = TypeVar("T")
 MODEL = "qwen2.5-coder-0.5b"
 BATCHES = (1, 8, 32)
-SAMPLED = (Strategy.UNBIASED, Strategy.GUMBEL)
 PAST = 100
 """Tokens that each text has before the first step."""
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from ctwl_decoder import Decoder
 
-from ..shared.experiment import Options, Result, experiment, tracked
+from ..shared.experiment import SAMPLED, Options, Result, experiment, tracked
 from ..shared.measures import beside, rate, small_p_values
 from ..shared.outcomes import LEVEL
 from ..shared.readers import first_tokens, reader
@@ -36,7 +36,7 @@ SETTINGS: list[dict[str, Any]] = [
     {"method": "unbiased"},
     *({"method": "plain", "behind": name} for name in SECRET),
     *({"method": "unbiased", "behind": name} for name in SECRET),
-    *({"method": strategy, "ahead": name} for strategy in ("unbiased", "gumbel") for name in ("KGW", "SynthID-Text")),
+    *({"method": strategy.value, "ahead": name} for strategy in SAMPLED for name in ("KGW", "SynthID-Text")),
 ]
 """What is written, at T = 1. Behind vLLM's Gumbel there is nothing to choose, so it is never ahead."""
 

@@ -41,7 +41,7 @@ from ..shared import real_models
 from ..shared.answers import prompts_of
 from ..shared.cache import recalled, sources
 from ..shared.editing import reworded
-from ..shared.experiment import OFFLINE, Options, Result, experiment, tracked
+from ..shared.experiment import OFFLINE, SAMPLED, Options, Result, experiment, tracked
 from ..shared.measures import beside, mean, rate
 from ..shared.texts import PROVIDER, VERSION
 
@@ -127,7 +127,7 @@ def ways(model: str, *, helps: bool) -> Iterator[Answers]:
     for temperature, top_p in SETTINGS:
         asked, default = partial(Answers, model, temperature=temperature, top_p=top_p), strategy_for(None, temperature)
         yield asked("plain")
-        yield from (asked(strategy) for strategy in ("unbiased", "gumbel"))
+        yield from (asked(strategy.value) for strategy in SAMPLED)
         yield asked(default, one_code=True)
         if helps and default == "gumbel":
             yield from (asked("gumbel", one_code=True, **each) for each in HELPS)

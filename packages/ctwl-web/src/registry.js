@@ -129,7 +129,7 @@ function registeredLayout(entry, taken, names) {
     integer(field[1], 1, 64, "a field's bits");
   }
   const { codes } = as("registry-malformed", () => layout(entry.number, entry.name, entry.fields));
-  need(codes >= 2, "a registered layout has two to four codes");
+  need(codes >= 2, "a registered layout has several codes");
 }
 
 function certificate(entry, issued) {

@@ -25,7 +25,7 @@ class ScoredPositions:
         pairs: int64 (positions, h + 1), the context and the token.
         seeds: uint32 (positions,), the context's colour seed.
         scores: int8 (positions, colours), see :mod:`ctwl_decoder.statistics.scores`.
-        slots: uint8 (positions, 4), the slot of the position in records of one to four codes.
+        slots: uint8 (positions, MAX_CODES), the slot of the position in records of each number of codes.
     """
 
     pairs: NDArray[np.int64]

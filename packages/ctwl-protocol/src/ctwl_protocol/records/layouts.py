@@ -1,7 +1,7 @@
 """Layouts: which fields a record has and how they fill its codes (spec section 9.2).
 
-A layout's fields, most significant first, fill one to four codes of 20 bits. The first three are always the beacon's,
-so a reader who does not know the layout still learns from the first code who wrote the text.
+A layout's fields, most significant first, fill one to MAX_CODES codes of 20 bits. The first three are always the
+beacon's, so a reader who does not know the layout still learns from the first code who wrote the text.
 """
 
 from __future__ import annotations

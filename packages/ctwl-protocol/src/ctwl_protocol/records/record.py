@@ -1,4 +1,4 @@
-"""Records: what a text says about its origin, as one to four codes (spec section 9.3)."""
+"""Records: what a text says about its origin, as one or more codes (spec section 9.3)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class RecordDocument(Part):
 
 @dataclass(frozen=True)
 class Record:
-    """A record: a layout, and one to four codes of 20 bits, the beacon first.
+    """A record: a layout, and its codes of 20 bits, the beacon first.
 
     Raises:
         FieldOutOfRange: the codes are too many, too few or too large.

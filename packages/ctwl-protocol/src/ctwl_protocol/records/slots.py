@@ -37,7 +37,7 @@ def slot_of(codes: int, word: Word) -> Word:
 
 
 def slot_table(profile: Profile, positions: Positions) -> NDArray[np.uint8]:
-    """The slot of every position for records of one to four codes: uint8 (positions, 4)."""
+    """The slot of every position for records of each number of codes: uint8 (positions, MAX_CODES)."""
     tails, index = np.unique(positions.prefixes[:, -TAIL:], axis=0, return_inverse=True)
     found = [hashing.slot_word(profile.key, tail) for tail in tails.tolist()]
     words = np.array(found, dtype=np.int64)[index.reshape(-1)]

@@ -182,8 +182,8 @@ class LayoutEntry(_Entry):
         number: 64 to 127; the other numbers are the specification's, reserved, or for private use.
         name: one word, which no other registered layout has.
         owner: the provider code of the one who registered it.
-        fields: names and widths in bits; they make a valid :class:`~ctwl_protocol.records.layouts.Layout` of two to
-            four codes.
+        fields: names and widths in bits; they make a valid :class:`~ctwl_protocol.records.layouts.Layout` of
+            several codes.
     """
 
     KEY = "number"

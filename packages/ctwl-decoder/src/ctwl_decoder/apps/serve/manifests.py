@@ -101,7 +101,7 @@ def codes_of_value(value: str) -> Codes:
     """The codes of a soft binding's value.
 
     Raises:
-        OptionOutOfRange: it is no base64 (RFC 4648, section 4), or not of one to four codes.
+        OptionOutOfRange: it is no base64 (RFC 4648, section 4), or not of as many codes as a record has.
     """
     try:
         data = base64.b64decode(value, validate=True)
