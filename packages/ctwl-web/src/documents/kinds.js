@@ -62,10 +62,10 @@ function isText(beginning) {
   return !CONTROL.test(toBinary(beginning));
 }
 
-/** Whether nothing but base64 is in bytes: no pattern for all of it, since such need as much stack. */
+/** Whether nothing but base64 is in bytes, and enough: no pattern for all of it, since such need as much stack. */
 function isBase64(bytes) {
-  const text = toBinary(bytes).replace(DATA, "").trimEnd();
-  return !/[^A-Za-z0-9+/_\s=-]/.test(text) && text.replace(/={1,2}$/, "").indexOf("=") < 0;
+  const text = toBinary(bytes).replace(DATA, "").trimEnd().replace(/={1,2}$/, "");
+  return text.length >= 100 && !/[^A-Za-z0-9+/_\s-]/.test(text);
 }
 
 /** The charset of a text whose characters have two bytes and no mark, by where bytes are 0; null for any other. */
