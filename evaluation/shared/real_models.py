@@ -107,18 +107,18 @@ def load(name: str) -> tuple[Any, Any]:
         name: one of :data:`MODELS`, ``smollm2``, a family whose vocabulary SmolLM2 gets (:mod:`.transplant`), a folder,
             or a name on the hub.
     """
-    return transplant.provider(name) if name in transplant.LOWERED else load_causal_lm(_named(name), "cpu")
+    return transplant.provider(name) if name in transplant.LOWERED else load_causal_lm(named(name), "cpu")
 
 
 def chat(name: str, questions: Sequence[str]) -> list[str]:
     """What a model is given for each question, through its chat template."""
-    tokenizer = load_tokenizer(_named(name))
+    tokenizer = load_tokenizer(named(name))
     asked = ([{"role": "user", "content": question}] for question in questions)
     return [tokenizer.apply_chat_template(each, tokenize=False, add_generation_prompt=True) for each in asked]
 
 
-def _named(name: str) -> str:
-    """What transformers calls a model."""
+def named(name: str) -> str:
+    """What transformers calls a model: its folder, or its name."""
     return str(folder_of(name)) if name in MODELS else name
 
 

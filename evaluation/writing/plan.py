@@ -11,31 +11,36 @@ import resource
 import subprocess
 import sys
 import time
+from itertools import product
 from typing import Any
 
+from ..shared import real_models
 from ..shared.experiment import Options, Result, experiment, tracked
 
 
-def run(options: Options, seed: int) -> dict[str, Any]:
+def run(options: Options, model: str, seed: int) -> dict[str, Any]:
     """One run of the command: what it found, and the minutes that it took, by the clock and of the processor."""
     asked = ["--temperature", options.temperature, "--top-p", options.top_p, "--texts", options.texts]
     asked += ["--max-new-tokens", options.tokens, "--seed", seed, "--json"]
-    command = [sys.executable, "-m", "ctwl_encoder", "plan", "--model", "smollm2", *map(str, asked)]
+    command = [sys.executable, "-m", "ctwl_encoder", "plan", "--model", real_models.named(model), *map(str, asked)]
     start, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     told = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout
     minutes, after = (time.monotonic() - start) / 60, resource.getrusage(resource.RUSAGE_CHILDREN)
     busy = (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / 60
     found: dict[str, Any] = json.loads(told)
+    found["settings"]["model"] = model
     return {"seed": seed, "minutes": round(minutes, 1), "processor minutes": round(busy, 1), **found}
 
 
 @experiment(
-    quick={"runs": 1, "texts": 8, "tokens": 40}, runs=3, texts=32, tokens=200, temperature=0.7, top_p=0.95, seed=1
-)
+    quick={"runs": 1, "texts": 8, "tokens": 40, "models": "smollm2"},
+    models="qwen2.5-coder-0.5b smollm2", runs=2, texts=32, tokens=200, temperature=0.7, top_p=0.95, seed=1,
+)  # fmt: skip
 def main(options: Options) -> Result:
     """Run the experiment."""
     seeds = range(options.seed, options.seed + options.runs)
-    return {"runs": [run(options, seed) for seed in tracked(seeds, "runs")]}
+    asked = list(product(options.models.split(), seeds))
+    return {"runs": [run(options, model, seed) for model, seed in tracked(asked, "runs")]}
 
 
 if __name__ == "__main__":
