@@ -3,8 +3,9 @@
 A watermark needs choice: where the next token is certain, it carries nothing. Texts from the same prompts under
 several settings are read at several lengths. Each setting is stated with the mean entropy along its texts, of the
 model and of what the tokens were drawn from, after temperature and top-p. Needed: the shortest of these lengths at
-which nine in ten codes are exact, and at which nine in ten are also found at p <= 1e-4 in one test over all codes (the
-decoder tests windows and records too, which costs it a few tokens more), with intervals over 2,000 draws of the texts.
+which nine in ten codes are exact, and at which nine in ten are also found at the default level in one test over all
+codes (the decoder tests windows and records too, which costs it a few tokens more), with intervals over 2,000 draws of
+the texts.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ answers of the kind ``chat``. A text ends where the model ends it, or is cut. It
 tokens of its model, as ``ctwl-decode`` reads it: unedited, and with a share of its words replaced by synonyms. For each
 setting:
 
-- found: with the right code, at the default level of 1e-4 and at a false-positive rate of 1 %, for a registered
+- found: with the right code, at the default level and at a false-positive rate of 1 %, for a registered
   provider;
 - found by its own model: by a reader that weighs with the model that wrote it, and has not seen the prompt;
 - foretold: how many texts the encoder expects to be found, for a provider that is not registered, and how many are

@@ -6,7 +6,7 @@ one token, so it runs behind the others only. Each watermark is read by its own 
 first tokens:
 
 - the code: by the decoder at its default level, light first, with the right code;
-- the secret watermark: by its detector, at p <= 1e-4.
+- the secret watermark: by its detector, at the same level.
 
 The p-values of the secret watermarks' detectors are checked on texts that do not have them, plain ones and those by
 ``unbiased``, each text with keys of its own: small values must not be more frequent than in a uniform distribution.

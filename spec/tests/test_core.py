@@ -130,7 +130,7 @@ def test_it_answers_the_vectors_of_the_null() -> None:
 
 
 ONE_CODE_OF = 4 / 3
-"""A full reader searches four numbers of codes, and pays twice as much for one code as a basic reader (10.2)."""
+"""A full reader searches several numbers of codes, and pays twice as much for one code as a basic reader (10.2)."""
 
 
 @pytest.mark.parametrize("about", ["25 tokens by gumbel", "70 tokens", "100 tokens, code 43252"])

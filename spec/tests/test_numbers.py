@@ -241,13 +241,14 @@ def test_the_level_stands_in_no_code() -> None:
 LEVEL = numbers.NUMBERS.search.level
 DECIMAL = f"{LEVEL:.12f}".rstrip("0")
 ONE_OF = f"one of {round(1 / LEVEL):,}"
+FOUND_BY_CHANCE = {10: "ten", 100: "a hundred", 1000: "a thousand"}[round(1e6 * LEVEL)]
 PAGES = {
     "docs/how-it-works.md": [f"If the result is at most {DECIMAL}, the decoder", f"marked in at most {ONE_OF} cases"],
     "docs/readers/index.md": [f"It counts if it is at most {DECIMAL}."],
     "docs/readers/documents.md": [f"At the default level, {DECIMAL}, chance", f"a watermark in {ONE_OF} texts"],
     "docs/readers/questions.md": [f"in at most {ONE_OF} texts at the default level"],
     "docs/readers/results.md": [f"the default is {DECIMAL}."],
-    "docs/corpora.md": [f"At the default level, {DECIMAL}, a hundred of a million human texts"],
+    "docs/corpora.md": [f"At the default level, {DECIMAL}, {FOUND_BY_CHANCE} of a million human texts"],
     "docs/pipelines.md": [f"| the level of each text's test | {DECIMAL} |"],
     "docs/compliance.md": [f"if the p-value is at most {DECIMAL}."],
     "docs/providers/plan.md": [f"the decoder finds at p <= {power_of_ten(LEVEL)}"],

@@ -121,7 +121,7 @@ def test_the_reference_reads_the_text_of_the_core_alike() -> None:
     report = decoder.decode(found[1], score="whole")
     assert (report.code, report.score, report.scored) == (69, "half", 61)
     found_by_core = re.search(r"^\(69, '(.*)'\)$", PARTS["core"], re.M)
-    assert found_by_core  # a full reader searches four numbers of codes, and has three quarters of the level for one
+    assert found_by_core  # a full reader searches several numbers of codes, and has three quarters of the level for one
     assert 4 / 3 * float(found_by_core[1]) == pytest.approx(report.p_value, rel=1e-9)
 
     word = hashing.slot_word(decoder.profile.key, found[1][2:4].encode())

@@ -10,7 +10,7 @@ import { isSuitable } from "../../../packages/ctwl-web/src/ed25519.js";
 import { preAuthentication, readEnvelope, signedPayload } from "../../../packages/ctwl-web/src/envelope.js";
 import { counted } from "./evidence.js";
 import { mergesFile, tensorsDigest, vocabFile } from "./files.js";
-import { carried, interleavedSlot } from "../../../packages/ctwl-web/src/framing.js";
+import { carried, interleavedSlot, MAX_CODES } from "../../../packages/ctwl-web/src/framing.js";
 import { colour, colourSeed, fmix32, permutationSeeds, rank, slotWord } from "../../../packages/ctwl-web/src/hashing.js";
 import { layout, layoutOf, recordCodes, relay } from "../../../packages/ctwl-web/src/layouts.js";
 import { lightTables, lightUnits } from "../../../packages/ctwl-web/src/light.js";
@@ -47,7 +47,7 @@ function unhex(digits) {
   return fromHex(digits);
 }
 
-const NUMBERS = [1, 2, 3, 4];
+const NUMBERS = Array.from({ length: MAX_CODES }, (_, i) => i + 1);
 
 /** The profile of a question: the first toy profile where none is named. */
 const profileOf = ({ profile }) => (profile === undefined ? TOY : PUBLISHED.get(profile));

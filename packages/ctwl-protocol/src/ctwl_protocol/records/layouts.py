@@ -45,7 +45,7 @@ class Layout:
     Attributes:
         number: 1 to 255; it never gets another meaning.
         name: one word.
-        fields: most significant first; the beacon's, then others; 20, 40, 60 or 80 bits in total.
+        fields: most significant first; the beacon's, then others; they fill whole codes of 20 bits.
 
     Raises:
         LayoutMalformed: the number is out of range, or the fields break a rule of section 9.2.

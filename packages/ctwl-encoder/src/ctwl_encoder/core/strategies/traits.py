@@ -57,8 +57,8 @@ class Traits:
             sampling, acts after temperature, top-p and the like, and asks no proxy. None for a strategy that adds to
             the logits of the members of ``V``: it works with any way of decoding, and asks the proxy for ``V``.
         bits_per_token: evidence to count on for a token of news-like text at temperature 1, before the correction for
-            the code space. From 0.4 follow 94 tokens for one code, enough for nine texts in ten by ``unbiased``
-            (evaluation/reading/recovery.py has 100 tokens).
+            the code space. What follows for one code is enough for nine texts in ten by ``unbiased``
+            (evaluation/reading/recovery.py).
         ranks: whether a token's rank says more to the reader than its membership.
         draws: whether it leaves a single token, so that no other watermark can run after it.
         sigma: the only share of ``V`` that suits the strategy; None for any.

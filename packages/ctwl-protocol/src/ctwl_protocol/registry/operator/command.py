@@ -95,7 +95,7 @@ _FIELD = _shared(
     action="append",
     dest="fields",
     default=list(BEACON_FIELDS.items()),
-    help="a field after the beacon's three, most significant first; 20, 40 or 60 bits in total; may be repeated",
+    help="a field after the beacon's three, most significant first; all fill whole codes of 20 bits; may be repeated",
 )
 _COMMITMENT = _shared("--commitment", type=_hex, metavar="HEX", help="the output of ctwl-profile commit")
 _OWNER_NAME = _shared("--owner", type=_typed, help="who has the profile certified")
