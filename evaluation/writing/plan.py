@@ -27,8 +27,7 @@ def run(options: Options, model: str, seed: int) -> dict[str, Any]:
     told = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout
     minutes, after = (time.monotonic() - start) / 60, resource.getrusage(resource.RUSAGE_CHILDREN)
     busy = (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / 60
-    found: dict[str, Any] = json.loads(told)
-    found["settings"]["model"] = model
+    found: dict[str, Any] = json.loads(told.replace(real_models.named(model), model))
     return {"seed": seed, "minutes": round(minutes, 1), "processor minutes": round(busy, 1), **found}
 
 
