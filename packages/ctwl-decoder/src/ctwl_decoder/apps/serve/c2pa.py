@@ -31,7 +31,7 @@ VERSION = "2.4.0"
 """Of the API's OpenAPI document, and of C2PA's specification."""
 
 _MAX_VALUE = 1024
-"""Characters of a value in an address. That of the longest record has some twenty."""
+"""Characters of a value in an address. That of the longest record has far fewer."""
 
 _PROBLEMS = {status: why for status, why in PROBLEMS.items() if status != 422} | {
     400: "The query or the body is invalid, or of another algorithm.",

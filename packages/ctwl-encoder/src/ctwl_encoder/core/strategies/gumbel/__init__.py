@@ -8,7 +8,7 @@ __all__ = ["TRAITS"]
 TRAITS = Traits(
     "keeps it too and is the clearest in short or predictable texts, but texts of one prompt and one nonce are alike",
     factors=exponential_minimum,
-    bits_per_token=1.0,  # evaluation/reading/entropy.py has more
+    bits_per_token=1.0,  # less than evaluation/reading/entropy.py found
     ranks=True,
     draws=True,
 )
