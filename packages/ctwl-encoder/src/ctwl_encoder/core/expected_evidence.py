@@ -26,7 +26,7 @@ READERS_LEVEL = NUMBERS.search.level
 """The decoder's default level."""
 
 HIT_RATE = 0.93
-"""Share of hits among marked tokens where the proxy is not asked. Chosen by hand; only the expectation depends on it."""
+"""Share of hits among marked tokens where the proxy is not asked. Chosen by hand."""
 
 READER_SHARE = {"ranks": (0.43, 0.8), "halves": (0.48, 0.77)}
 """Share of the evidence that a reader gets who has the proxy LM and not the model's distribution: of a model with a
