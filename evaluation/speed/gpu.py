@@ -1,7 +1,7 @@
 """What does marking add to the steps of a server on a GPU?
 
-A model of 8 billion made weights, and one of half a billion, write step by step in bfloat16. Each step is one CUDA
-graph, as servers run theirs: made weights take the time of real ones. They say nothing; so the logits that are marked
+A model of 8 billion random weights, and one of half a billion, write step by step in bfloat16. Each step is one CUDA
+graph, as servers run theirs: random weights take the time of real ones. They say nothing; so the logits that are marked
 are SmolLM2's over Qwen's vocabulary, at the places of real text. What marks them is what marks in the plug-ins
 (``ctwl_encoder.integrations.serving``), in the order of a server: the forward pass is queued; the host reads the tokens
 of the step before, and plans the places; the mark and the draw are queued; the host waits for the drawn tokens.
@@ -60,8 +60,8 @@ RUNS = 3
 """How often each way writes the texts, in turn with the others."""
 
 
-def made(shape: str, vocabulary: int, device: torch.device) -> Any:
-    """A model with made weights."""
+def random_model(shape: str, vocabulary: int, device: torch.device) -> Any:
+    """A model with random weights."""
     config = LlamaConfig(vocab_size=vocabulary, max_position_embeddings=4096, tie_word_embeddings=True, **SHAPES[shape])
     with torch.device(device):
         return AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16).eval()
@@ -174,7 +174,7 @@ def main(options: Options) -> Result:
     tokenizer, tokens, logits = recorded(FAMILY, max(batches), options.steps, device.type)
     bridge, rows = Bridge(tokenizer, open_proxy(OFFLINE)), []
     for shape in options.shapes.split(","):
-        model = made(shape, logits.shape[2], device)
+        model = random_model(shape, logits.shape[2], device)
         for batch in tracked(batches, shape):
             with torch.inference_mode():
                 rows.append({"shape": shape, "batch": batch, **measured(model, bridge, tokens[:batch], logits[:batch])})

@@ -1,7 +1,7 @@
 """What does ``ctwl-encode plan`` recommend, is it the same each time, and how long does it take?
 
 The command runs as a provider runs it, in a process of its own, several times with other seeds. So the time includes
-loading the models. On a machine that does other work, too, the processor's minutes say more than the clock's.
+loading the models. It is the processor's, because other work on the machine changes the clock's.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import json
 import resource
 import subprocess
 import sys
-import time
 from itertools import product
 from typing import Any
 
@@ -19,16 +18,16 @@ from ..shared.experiment import Options, Result, experiment, tracked
 
 
 def run(options: Options, model: str, seed: int) -> dict[str, Any]:
-    """One run of the command: what it found, and the minutes that it took, by the clock and of the processor."""
+    """One run of the command: what it found, and the minutes of the processor that it took."""
     asked = ["--temperature", options.temperature, "--top-p", options.top_p, "--texts", options.texts]
     asked += ["--max-new-tokens", options.tokens, "--seed", seed, "--json"]
     command = [sys.executable, "-m", "ctwl_encoder", "plan", "--model", real_models.named(model), *map(str, asked)]
-    start, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     told = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout
-    minutes, after = (time.monotonic() - start) / 60, resource.getrusage(resource.RUSAGE_CHILDREN)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     busy = (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / 60
     found: dict[str, Any] = json.loads(told.replace(real_models.named(model), model))
-    return {"seed": seed, "minutes": round(minutes, 1), "processor minutes": round(busy, 1), **found}
+    return {"seed": seed, "processor minutes": round(busy, 1), **found}
 
 
 @experiment(

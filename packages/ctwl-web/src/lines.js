@@ -51,10 +51,11 @@ export function withJoinedLines(given) {
     paragraphs = ended < MOSTLY_FULL * alone.length ? [alone] : [];
   }
   const edits = [];
-  const ofText = new Map([size, printed].map((measure) => [measure, widestOf(lines, measure)]));
+  const known = new Map();
+  const ofText = (measure) => known.get(measure) ?? known.set(measure, widestOf(lines, measure)).get(measure);
   for (const paragraph of paragraphs) {
     // A paragraph of two lines shows no width of its own.
-    const widest = paragraph.length > 2 ? (measure) => widestOf(paragraph, measure) : (measure) => ofText.get(measure);
+    const widest = paragraph.length > 2 ? (measure) => widestOf(paragraph, measure) : ofText;
     const breaks = breaksOf(paragraph, widest);
     for (let i = 0; i + 1 < paragraph.length; i++) {
       if (!breaks.has(i)) continue;
