@@ -47,13 +47,17 @@ def weights_of(logits: NDArray[np.float32], special: Sequence[int], weight_bits:
     Returns:
         uint32, the same shape.
     """
+    return quantize(masses_of(logits, special), weight_bits)
+
+
+def masses_of(logits: NDArray[np.float32], special: Sequence[int]) -> NDArray[np.float64]:
+    """The probabilities before they become weights: softmax, then 0 for special tokens; float64, the same shape."""
     mass = logits.astype(np.float64)
     mass -= mass.max(axis=1, keepdims=True)
     np.exp(mass, out=mass)
     mass /= mass.sum(axis=1, keepdims=True)
-    weights = quantize(mass, weight_bits)
-    weights[:, list(special)] = 0
-    return weights
+    mass[:, list(special)] = 0
+    return mass
 
 
 def mass_below(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..numbers import NUMBERS
-from ..partition.reference import weights_of
+from ..partition.reference import masses_of, quantize
 from ..threads import in_chunks
 
 SHARE = NUMBERS.rivals.share
@@ -75,12 +75,22 @@ class Rivals:
     ) -> Rivals:
         """The rivals by a proxy LM's logits; see :meth:`of` and :func:`ctwl_protocol.partition.reference.weights_of`.
 
-        The processors share the places, and few weights of a whole vocabulary are in memory at once.
+        Only tokens that may be rivals get a weight. The processors share the places, and take one place at a time, so
+        that the whole vocabulary's numbers stay in a cache.
         """
+        enough = 1 / SHARE - 2.0**-weight_bits  # a weight is rounded by half of the latter at most
 
         def some(start: int, stop: int) -> Rivals:
-            weights = weights_of(logits[start:stop], special, weight_bits)
-            return cls.of(places[start:stop], weights, observed[start:stop], 1 << weight_bits)
+            found = []
+            for i in range(start, stop):
+                mass = masses_of(logits[i : i + 1], special)[0]
+                likely = mass >= enough
+                likely[observed[i]] = True
+                tokens = np.flatnonzero(likely)
+                weights, shown = quantize(mass[tokens], weight_bits)[None], np.searchsorted(tokens, observed[i : i + 1])
+                among = cls.of(places[i : i + 1], weights, shown, 1 << weight_bits)
+                found.append(replace(among, tokens=tokens[among.tokens].astype(np.uint32)))
+            return cls.joined(found)
 
         return cls.joined(in_chunks(some, len(places)))
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .model import OnDevice
 
 _ROWS = 256
-"""Tokens whose logits are in memory at once; their weights are so for a part of them on each processor."""
+"""Tokens whose logits are in memory at once."""
 
 T = TypeVar("T")
 
