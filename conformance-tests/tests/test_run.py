@@ -286,6 +286,16 @@ def test_what_does_not_start_fails_alone(tmp_path: Path, capsys: pytest.CaptureF
     assert "toy, encoder: not tested: no case of round-trip was run and passed" in capsys.readouterr().out
 
 
+def test_why_it_did_not_start_is_said_whatever_cases_are_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "left").write_text("vector/units/* in work\n")
+    for options in (["--only", "vector/units/*"], ["--skip", str(tmp_path / "left")]):
+        status, report = run(tmp_path, "--decoder", "/no/such/decoder", *options)
+        assert status == 1 and [result.family for result in report.results] == ["start"]
+        assert "/no/such/decoder" in capsys.readouterr().out
+
+
 def test_a_class_that_is_not_claimed_is_a_failure(tmp_path: Path, odd: tuple[int, Report, Path]) -> None:
     status, report = run(tmp_path, "--registry-client", f"{shlex.quote(sys.executable)} {odd[2] / 'odd.py'}")
     assert status == 1
@@ -487,9 +497,34 @@ def test_ctrl_c_waits_for_nobody(tmp_path: Path) -> None:
         "--decoder x --jobs 0",
         "--decoder x --seed -1",
         "--decoder x --seed 9999999",
+        "--decoder x --time-limit nan",
+        "--decoder x --start-limit 0",
     ],
 )
 def test_options_that_cannot_be_are_refused(line: str, tmp_path: Path) -> None:
     with pytest.raises(SystemExit) as stopped:
         main(["run", "--out", str(tmp_path), *shlex.split(line)])
     assert stopped.value.code == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("detector --url http://127.0.0.1:1/ --provider 5000", "from 0 to 1023"),
+        ("detector --url http://127.0.0.1:1/ --provider 5 --keep-days 500", "from 0 to 366"),
+        ("detector --url http://127.0.0.1:1/ --provider 5 --found {other}", "as UTF-8"),
+        ("detector --url http://127.0.0.1:1/ --provider 5 --token /no/such/file", "cannot read /no/such/file"),
+        ("http --url http://[::1", "no address"),
+        ("encoder --strategy nonsense", "--strategy is one of"),
+    ],
+)
+def test_an_adapter_says_in_a_line_what_it_was_given_wrong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, says: str
+) -> None:
+    (tmp_path / "other").write_bytes(b"\xff\xfe")
+    try:
+        status = main(["adapter", *line.format(other=tmp_path / "other").split()])
+    except SystemExit as stopped:
+        status = int(stopped.code or 0)
+    said = capsys.readouterr().err
+    assert status == 2 and says in said and "Traceback" not in said

@@ -62,7 +62,8 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
         )
         config.stash[_BENCH] = bench
         cases = list(all_cases(bench))
-        exceptions.check(case.id for case in cases)
+        if bench.all_started:
+            exceptions.check(case.id for case in cases)
     except CTWLError as error:
         raise pytest.UsageError(f"ctwl: {error}") from error
     items += [CaseItem.of(session, case, exceptions) for case in cases]

@@ -197,6 +197,23 @@ def test_what_cannot_be_asked_is_an_error_in_a_line(
     assert (status, out) == (2, "") and says in err
 
 
+@pytest.mark.parametrize("words", ["", "--provider 700"])
+def test_an_empty_text_is_not_asked_about(
+    trusted: Trusted, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: str
+) -> None:
+    (tmp_path / "empty.txt").write_text("")
+    status, out, err = asked(capsys, str(tmp_path / "empty.txt"), "--yes", *words.split())
+    assert (status, out) == (2, "") and "the text is empty" in err and "would be sent" not in err
+
+
+def test_a_local_host_is_local_in_capitals_too(
+    trusted: Trusted, detector: Played, plain: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (given,) = local(detector)
+    status, _, _ = asked(capsys, plain, "--provider", "700", "--yes", given.replace(HOST, HOST.upper()))
+    assert status == 0 and len(detector.requests) == 1
+
+
 def test_where_there_is_nobody_to_ask_that_is_said(
     plain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

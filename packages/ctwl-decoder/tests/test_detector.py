@@ -285,7 +285,10 @@ def test_what_cannot_be_loaded_ends_the_command(tmp_path: Path, capsys: pytest.C
     (tmp_path / "ours.json").write_text('{"provider": 700, "kind": "gumbel", "tokenizer": "/nowhere", "key": 1}')
     assert main([str(tmp_path / "ours.json"), "--port", "0"]) == 2
     assert "cannot read the tokenizer" in capsys.readouterr().err
-    (tmp_path / "tokens").write_text("short\n")
+    for bad in ("short\n", "a token with spaces in it\n", "pr\u00fcfschl\u00fcssel-von-uns\n"):
+        (tmp_path / "tokens").write_text(bad, encoding="utf-8")
+        assert main([str(tmp_path / "ours.json"), "--port", "0", "--bearer", str(tmp_path / "tokens")]) == 2
+        assert "option-out-of-range" in capsys.readouterr().err
     for options in (["--bearer", str(tmp_path / "tokens")], ["--rate", "0"], ["--max-working", "0"]):
         assert main([str(tmp_path / "ours.json"), "--port", "0", *options]) == 2
         assert "option-out-of-range" in capsys.readouterr().err

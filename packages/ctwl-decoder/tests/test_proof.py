@@ -245,6 +245,7 @@ def test_a_profile_in_another_form_is_no_proof() -> None:
     for fields in (
         _FIELDS | {"profile": ANN.to_json().encode()},
         {name: value for name, value in _FIELDS.items() if name != "format"},
+        _FIELDS | {"text": "\u200b"},  # nothing is left of it
     ):
         with pytest.raises(ProofMalformed, match="one form"):
             Proof.from_bytes(canonical.encode(fields))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import struct
 import unicodedata
@@ -58,6 +59,18 @@ def test_a_locked_profile_opens_wherever_a_profile_is_named(tmp_path: Path) -> N
     assert path.stat().st_mode & 0o077 == 0
     with pytest.raises(FileUnwritable):
         write_private(path, OWN)
+
+
+@pytest.mark.skipif(not Path("/dev/fd").is_dir(), reason="shells pass pipes on by these names")
+def test_a_locked_profile_may_come_from_a_shells_pipe(tmp_path: Path) -> None:
+    write_private(tmp_path / "mine.ctwl", OWN)
+    reader, writer = os.pipe()
+    os.write(writer, (tmp_path / "mine.ctwl").read_bytes())
+    os.close(writer)
+    try:
+        assert get_profile(f"/dev/fd/{reader}") == OWN
+    finally:
+        os.close(reader)
 
 
 def test_a_locked_profile_stays_locked_without_its_passphrase(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

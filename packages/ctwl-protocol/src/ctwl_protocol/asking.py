@@ -161,6 +161,11 @@ class Refusal(BaseModel):
     message: Annotated[str, Field(max_length=NUMBERS.asking.message)] = ""
 
 
+def is_token(word: str) -> bool:
+    """Whether it can be sent as a bearer token: a word of printable ASCII."""
+    return bool(word) and word.isascii() and word.isprintable() and " " not in word
+
+
 def _object(data: bytes, malformed: type[AnswerMalformed | QuestionMalformed]) -> dict[str, Any]:
     try:
         value = read_json(data)

@@ -14,6 +14,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, date, datetime, time
+from io import TextIOWrapper
 from typing import TextIO
 
 from . import __version__
@@ -72,6 +73,8 @@ def run_command(
     """
     # A short command makes many objects that stay. By default Python looks for garbage among them a hundred times.
     gc.set_threshold(100_000)
+    if isinstance(sys.stdout, TextIOWrapper):  # a name may have what a terminal of another encoding cannot show
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         status = run() if interrupted is None else _stoppable(run)
     except (CTWLError, OSError) as error:
@@ -108,6 +111,17 @@ def day(given: str) -> int:
         return int(datetime.combine(date.fromisoformat(given), time(), UTC).timestamp())
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"{given!r} is not a day such as 2026-11-01") from error
+
+
+def whole_number(least: int, most: int) -> Callable[[str], int]:
+    """The type of an option whose value is a whole number between bounds."""
+
+    def parse(given: str) -> int:
+        if not given.isdecimal() or len(given) > len(str(most)) or not least <= int(given) <= most:
+            raise argparse.ArgumentTypeError(f"{given!r} is not a whole number from {least} to {most}")
+        return int(given)
+
+    return parse
 
 
 @contextmanager

@@ -132,6 +132,11 @@ def read_secret(path: str | Path, purpose: str, passphrase: str | None = None) -
         data = read_bounded(path, _SecretFile.MAX_BYTES)
     except OSError as error:
         raise KeyFileMalformed(f"cannot read {path}: {error.strerror}{what_helps(error)}") from error
+    return unlock_file(path, data, purpose, passphrase)
+
+
+def unlock_file(path: str | Path, data: bytes, purpose: str, passphrase: str | None = None) -> bytes:
+    """Open what was read from a secret file; see :func:`read_secret`."""
     try:
         return unlock(data, passphrase if passphrase is not None else ask_passphrase(str(path)), purpose)
     except (KeyFileMalformed, KeyFileLocked) as error:

@@ -40,7 +40,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
-from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -268,8 +267,6 @@ def _check_page(page: Path, source: str) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
-    if isinstance(sys.stdout, TextIOWrapper):  # text may hold what a terminal of another encoding cannot show
-        sys.stdout.reconfigure(errors="backslashreplace")
     return run_command("ctwl-decode", lambda: _run(list(sys.argv[1:] if argv is None else argv)))
 
 

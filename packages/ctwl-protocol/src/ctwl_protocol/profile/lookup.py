@@ -82,9 +82,9 @@ def read_profile(data: bytes) -> Profile:
 
 
 @lru_cache(maxsize=64)
-def _unlocked(path: Path, locked: bytes) -> bytes:  # noqa: ARG001 - another content of the file is another call
+def _unlocked(path: Path, locked: bytes) -> bytes:
     """Open a locked profile once in a process, because a name is looked up in many places: the user types once."""
-    return secret_file.read_secret(path, FORMAT)
+    return secret_file.unlock_file(path, locked, FORMAT)
 
 
 def get_profile(name: str | Path | Profile = STANDARD) -> Profile:

@@ -39,7 +39,7 @@ def check_append_only(old: Registry, new: Registry) -> None:
         if isinstance(entry, CertificateEntry) and entry.since < old.issued:
             raise RegistryError(
                 "entry-backdated",
-                f"{entry.label} is dated before the trusted registry; date it on the day when it is added",
+                f"{entry.label} is dated before the trusted registry was issued; date it when it is added",
             )
 
 
@@ -66,7 +66,7 @@ def _check_end(was: ProviderEntry, now: ProviderEntry, issued: int) -> None:
         raise RegistryError(
             "entry-backdated",
             f"{now.label} ends before the trusted registry was issued, which said that it was active; let it end "
-            "on the day when this is said",
+            "now, or later",
         )
 
 

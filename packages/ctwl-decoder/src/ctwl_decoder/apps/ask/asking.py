@@ -14,7 +14,7 @@ from ctwl_protocol.registry import Trusted
 from ctwl_protocol.registry.entries import ProviderEntry
 from ctwl_protocol.schema import read_json
 
-from ...errors import InputTooLarge, NoAnswer, NoDetector, OptionOutOfRange
+from ...errors import InputTooLarge, NoAnswer, NoDetector, NotText, OptionOutOfRange
 from ...report.model import Report, Signpost
 from ...report.signposts import signpost
 from .model import Answers, Query, Reply
@@ -48,6 +48,7 @@ def queries(
         NoDetector: the registry names none, or not that of a provider.
         OptionOutOfRange: there are more than :data:`MOST` questions.
         InputTooLarge: a part has more characters than one may ask about.
+        NotText: the text is empty.
     """
     everything = [(0, len(text))]
     if providers or report is None or not report.signposts:
@@ -57,7 +58,9 @@ def queries(
         asked = [(each, everything if whole else _passages(report, each.provider)) for each in report.signposts]
     if not asked:
         raise NoDetector("the registry names no detector to ask; trust another one (ctwl-registry update --help)")
-    parts = [(each, start, text[start:end]) for each, passages in asked for start, end in passages]
+    if not text:
+        raise NotText("the text is empty, so there is nothing to ask about; name another file")
+    parts = [(each, start, text[start:end]) for each, passages in asked for start, end in passages if start < end]
     if len(parts) > MOST:
         raise OptionOutOfRange(f"that would be {len(parts)} questions, and at most {MOST} are asked; name a provider")
     if any(len(part) > MAX_TEXT for *_, part in parts):
@@ -69,7 +72,6 @@ def queries(
             Question(provider=each.provider, text=part, level=level / len(parts), keep_days=keep_days),
         )
         for each, start, part in parts
-        if part
     ]
 
 

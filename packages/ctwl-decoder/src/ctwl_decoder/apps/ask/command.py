@@ -20,7 +20,7 @@ import json
 import sys
 from collections.abc import Sequence
 
-from ctwl_protocol.asking import MAX_TEXT
+from ctwl_protocol.asking import MAX_TEXT, is_token
 from ctwl_protocol.command import closed_output_is_fine, command_parser, help_in, note
 from ctwl_protocol.environment import PROXY, REGISTRY
 from ctwl_protocol.registry import load_trusted
@@ -81,12 +81,12 @@ def _local(given: str) -> tuple[str, tuple[str, int]]:
     address, _, port = place.rpartition(":")
     if not host or not address or not port.isdecimal():
         raise argparse.ArgumentTypeError(f"{given!r} is not HOST=ADDRESS:PORT, such as one.example=127.0.0.1:8001")
-    return host, (address, int(port))
+    return host.lower(), (address, int(port))
 
 
 def _read_token(file: str) -> str:
     token = read_bytes(file, 4096).decode("ascii", "replace").strip()
-    if not token or not token.isascii() or not token.isprintable() or " " in token:
+    if not is_token(token):
         raise OptionOutOfRange(f"{file} holds no bearer token, which is a word of printable ASCII")
     return token
 

@@ -28,6 +28,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing
 
+from ctwl_protocol.asking import is_token
 from ctwl_protocol.command import command_parser, help_in, run_command
 from ctwl_protocol.environment import PROXY
 
@@ -53,8 +54,9 @@ def _tokens(file: str | None) -> list[str]:
     if file is None:
         return []
     tokens = [line.strip() for line in read_text(file).splitlines() if line.strip()]
-    if not tokens or any(len(token) < 16 for token in tokens):
-        raise OptionOutOfRange(f"{file} must have tokens of 16 characters or more, one a line; draw them at random")
+    if not tokens or any(len(token) < 16 or not is_token(token) for token in tokens):
+        wanted = "tokens of 16 characters or more, all printable ASCII without spaces, one a line"
+        raise OptionOutOfRange(f"{file} must have {wanted}; draw them at random")
     return tokens
 
 

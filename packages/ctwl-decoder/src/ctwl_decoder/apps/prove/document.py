@@ -73,10 +73,10 @@ class Proof(Document):
         """
         found = super().from_bytes(data)
         try:
-            one_form = cls(profile=found.opened().to_bytes(), text=normalized(found.text), code=found.code)
+            one_form = found.opened().to_bytes(), normalized(found.text)
         except (NotText, ProfileMalformed) as error:
             raise ProofMalformed(f"this is not a proof: {error}; ask for the file anew") from error
-        if one_form.to_bytes() != data:
+        if one_form != (found.profile, found.text) or found.to_bytes() != data:
             raise ProofMalformed("the proof, its profile or its text is not in its one form; ask for the file anew")
         return found
 

@@ -6,6 +6,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ...command import closed_output_is_fine, note
 from ...errors import CTWLError, FileUnwritable, RegistryError
-from ...files import write_atomically
+from ...files import locked, write_atomically
 from .. import store, workflow
 from ..documents import REGISTRY, ROOT, Registry, Role, Root
 from ..envelope import Envelope
@@ -24,6 +25,9 @@ from . import display, drafts, fitting
 
 ROOT_FILE = "root.ctwl"
 """The name of the first root's file, where no other is given."""
+
+_PATIENCE = 10.0
+"""Seconds to wait for another command that works on the same file."""
 
 Action = Callable[[argparse.Namespace], int | None]
 """Does a subcommand's work; the exit status, or None for 0."""
@@ -48,8 +52,8 @@ def init(arguments: argparse.Namespace) -> None:
         root_days=arguments.root_days,
         days=arguments.days,
     )
-    _write(arguments.root, Envelope.unsigned(root))
-    _write(arguments.registry, Envelope.unsigned(registry))
+    _write(arguments.root, Envelope.unsigned(root), new=True)
+    _write(arguments.registry, Envelope.unsigned(registry), new=True)
 
 
 def change(arguments: argparse.Namespace) -> None:
@@ -77,8 +81,8 @@ def detector(arguments: argparse.Namespace) -> None:
 
 
 def renew(arguments: argparse.Namespace) -> None:
-    """Give the registry new dates."""
-    _revise(arguments, None)
+    """Give the registry new dates, and a version of its own choice where one is named."""
+    _revise(arguments, None, arguments.version)
 
 
 def rotate(arguments: argparse.Namespace) -> None:
@@ -92,11 +96,16 @@ def rotate(arguments: argparse.Namespace) -> None:
         now=_now(),
         root_days=arguments.root_days,
     )
-    _write(arguments.out, Envelope.unsigned(new))
+    _write(arguments.out, Envelope.unsigned(new), new=True)
 
 
 def sign(arguments: argparse.Namespace) -> None:
     """Print what a file holds, then sign it with each key, if every one has the role."""
+    with _alone(arguments.file):
+        _sign(arguments)
+
+
+def _sign(arguments: argparse.Namespace) -> None:
     envelope = _read(arguments.file)
     print(f"{arguments.file}: {display.summary(envelope)}", flush=True)  # before a passphrase is asked for
     counted = _counted_keys(envelope, arguments.roots or _beside(arguments.file))
@@ -192,14 +201,23 @@ def _read(path: Path, kind: str | None = None) -> Envelope:
     return envelope
 
 
-def _write(path: Path, envelope: Envelope) -> None:
-    write_atomically(path, envelope.to_bytes())
+def _write(path: Path, envelope: Envelope, *, new: bool = False) -> None:
+    write_atomically(path, envelope.to_bytes(), new=new)
     print(f"{path}: {display.summary(envelope)}, to be signed")
 
 
-def _revise(arguments: argparse.Namespace, change: drafts.Change | None) -> Envelope:
-    draft = drafts.revise(_read(arguments.file, REGISTRY), change, now=_now(), days=arguments.days)
-    _write(arguments.file, draft)
+def _alone(path: Path) -> AbstractContextManager[None]:
+    """Nobody else changes the file meanwhile, so that no change is lost; the lock's own file stays beside it."""
+    store.read_file(path)  # without it there is nothing to lock
+    held = FileUnwritable(f"another command works on {path}; let it end, then try again")
+    return locked(path.with_name(f".{path.name}.lock"), _PATIENCE, held)
+
+
+def _revise(arguments: argparse.Namespace, change: drafts.Change | None, version: int | None = None) -> Envelope:
+    with _alone(arguments.file):
+        old = _read(arguments.file, REGISTRY)
+        draft = drafts.revise(old, change, now=_now(), days=arguments.days, version=version)
+        _write(arguments.file, draft)
     return draft
 
 

@@ -24,9 +24,14 @@ later, a change, and another key for the registry:
   ctwl-registry rotate root.ctwl root-2.ctwl --registry-key $Y
   ctwl-registry sign root-2.ctwl a.key b.key          where the root's keys change: old and new keys sign
   ctwl-registry sign registry.ctwl y.key --root root-2.ctwl   x.key's stays, for clients that lack root 2
+after a theft of x.key: rotate to a root without it, then go on from the thief's last registry. Its entries stay; revoke
+them (retire --revoke). Where its version is too high to go on from, choose one:
+  ctwl-registry renew registry.ctwl --version 9
+  ctwl-registry sign registry.ctwl y.key --root root-2.ctwl
 to follow the registry:
   ctwl-registry update --root root.ctwl registry.ctwl   the first time: get this root over a channel that you trust
-  ctwl-registry update root-2.ctwl registry.ctwl      after that
+  ctwl-registry update root-2.ctwl registry.ctwl      once, when there is a new root
+  ctwl-registry update registry.ctwl                  after that
   ctwl-registry show
 
 A change to a signed file starts the next version in the same file, unsigned; keep what you published. Where
@@ -42,7 +47,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ...command import command_parser, day, help_in, run_command
+from ...command import command_parser, day, help_in, run_command, whole_number
 from ...environment import PASSPHRASE, REGISTRY
 from ...records.beacon import BEACON_FIELDS
 from . import actions, drafts
@@ -70,6 +75,11 @@ def _field(text: str) -> tuple[str, int]:
     return name, int(bits)
 
 
+_MOST = (1 << 32) - 1
+_N = whole_number(0, _MOST)
+"""Of an option; what a registry takes of them, its documents say."""
+
+
 def _shared(*flags: str, required: bool = True, **how: Any) -> argparse.ArgumentParser:
     """An option that several subcommands have."""
     parser = argparse.ArgumentParser(add_help=False)
@@ -78,16 +88,21 @@ def _shared(*flags: str, required: bool = True, **how: Any) -> argparse.Argument
 
 
 _DAYS = _shared(
-    "--days", required=False, metavar="N", type=int, default=90, help="days until the registry expires (default 90)"
+    "--days",
+    required=False,
+    metavar="N",
+    type=_N,
+    default=90,
+    help="days until the registry expires (default 90)",
 )
-_CODE = _shared("--provider", dest="code", metavar="PROVIDER", type=int, help="the provider's number, 0 to 1023")
+_CODE = _shared("--provider", dest="code", metavar="PROVIDER", type=_N, help="the provider's number, 0 to 1023")
 _NAME = _shared("--name", type=_typed, help="a name on one line")
 _CONTACT = _shared("--contact", help="a web page (https://...) or a mail address")
-_VERSION = _shared("--version", type=int, help="the model version, 0 to 15")
-_EPOCH = _shared("--epoch", type=int, help="greater than the last one")
+_VERSION = _shared("--version", type=_N, help="the model version, 0 to 15")
+_EPOCH = _shared("--epoch", type=_N, help="greater than the last one")
 _SINCE = _shared("--since", required=False, type=day, metavar="DAY", help="YYYY-MM-DD (default now)")
-_NUMBER = _shared("--number", type=int, help="64 to 127, used by no other layout")
-_OWNER_CODE = _shared("--owner", type=int, metavar="PROVIDER", help="the number of the provider that owns the layout")
+_NUMBER = _shared("--number", type=_N, help="64 to 127, used by no other layout")
+_OWNER_CODE = _shared("--owner", type=_N, metavar="PROVIDER", help="the number of the provider that owns the layout")
 _FIELD = _shared(
     "--field",
     metavar="NAME:BITS",
@@ -171,10 +186,13 @@ def _add_changes(commands: _Commands) -> None:
     retire = _command(commands, "retire", actions.change, text, [_CODE, changed])
     retire.set_defaults(change=drafts.retire)
     which = retire.add_mutually_exclusive_group()
-    which.add_argument("--version", type=int, help="end only this model version")
+    which.add_argument("--version", type=_N, help="end only this model version")
     which.add_argument("--revoke", action="store_true", help="texts found from then on are no evidence")
     retire.add_argument("--at", type=day, metavar="DAY", help="YYYY-MM-DD (default now)")
-    _command(commands, "renew", actions.renew, "give a registry new dates, and change nothing else", [changed])
+    text = "give a registry new dates, and change nothing else"
+    renew = _command(commands, "renew", actions.renew, text, [changed])
+    help_ = "a lower version than the next one, after a theft: clients take it if the new root took a key away"
+    renew.add_argument("--version", type=whole_number(1, _MOST), metavar="N", help=help_)
 
 
 def _add_signing(commands: _Commands) -> None:
@@ -214,9 +232,9 @@ def _add_roles(parser: argparse.ArgumentParser, *, needed: bool) -> None:
         )
         threshold_help = f"number of keys that must sign the {name} (default {usual_threshold})"
         default = 1 if needed else None
-        parser.add_argument(f"--{name}-threshold", metavar="N", type=int, default=default, help=threshold_help)
+        parser.add_argument(f"--{name}-threshold", metavar="N", type=_N, default=default, help=threshold_help)
     parser.add_argument(
-        "--root-days", metavar="N", type=int, default=730, help="days until the root expires (default 730)"
+        "--root-days", metavar="N", type=_N, default=730, help="days until the root expires (default 730)"
     )
 
 

@@ -63,7 +63,7 @@ def next_root(
     return _changed(old, version=old.version + 1, expires=now + root_days * _DAY, **roles)
 
 
-def revise(envelope: Envelope, change: Change | None, *, now: int, days: int) -> Envelope:
+def revise(envelope: Envelope, change: Change | None, *, now: int, days: int, version: int | None = None) -> Envelope:
     """The registry of an envelope, changed and with new dates, unsigned.
 
     The draft of a signed envelope has the next version. An unsigned envelope is itself a draft and keeps its version.
@@ -73,17 +73,19 @@ def revise(envelope: Envelope, change: Change | None, *, now: int, days: int) ->
         change: None only sets new dates, before the registry expires.
         now: Unix seconds.
         days: days until the draft expires.
+        version: of the draft, where a thief ran the version ahead (section 9.6, Recovery).
 
     Raises:
-        RegistryError: clients would refuse the change.
+        RegistryError: clients would refuse the change. They compare dates with what was signed before, which a draft
+            no longer shows, so in a draft these are left to ``verify``.
     """
     old = Registry.from_bytes(envelope.payload)
     issued = max(now, old.issued)
-    version = old.version + bool(envelope.signatures)
+    version = old.version + bool(envelope.signatures) if version is None else version
     new = _changed(old, version=version, issued=issued, expires=issued + days * _DAY)
     if change is not None:
         new = change(new)
-    check_append_only(old, new)
+    check_append_only(old if envelope.signatures else old.model_copy(update={"issued": 0}), new)
     return Envelope.unsigned(new)
 
 
