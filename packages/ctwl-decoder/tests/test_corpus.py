@@ -238,6 +238,7 @@ def test_an_archive_has_its_pages_and_their_texts(tmp_path: Path, pack: Any) -> 
     [
         ("text/html", b"<meta charset=latin1><p>caf\xe9 &amp; <b>words</b>"),
         ("text/html", b"<p>caf\xe9 &amp; <b>words</b><script>x</script>"),
+        ("text/html; charset=utf-7", b"<p>caf\xe9 &amp; words"),
         ("text/html; charset=klingon", "<p>caf\u00e9 &amp; words".encode("cp1252")),
         (
             "application/xhtml+xml",
@@ -251,7 +252,7 @@ def test_of_a_page_the_words_are_read_as_browsers_show_them(tmp_path: Path, head
     assert texts(tmp_path) == ["caf\u00e9 & words"]
 
 
-@pytest.mark.parametrize("coding", ["base64", "hex", "rot13", "punycode", "klingon", "utf-16\0"])
+@pytest.mark.parametrize("coding", ["base64", "hex", "rot13", "punycode", "klingon", "utf-7", "utf-16\0"])
 def test_a_charset_of_no_text_is_an_error(tmp_path: Path, coding: str) -> None:
     text = record("response", b"abcd", http=f"Content-Type: text/plain; charset={coding}")
     (tmp_path / "a.warc").write_bytes(text + WET)

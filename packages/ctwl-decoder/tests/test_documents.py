@@ -21,7 +21,7 @@ from reportlab.platypus import BaseDocTemplate, Frame, PageTemplate, Paragraph
 
 from ctwl_decoder import Decoder
 from ctwl_decoder.apps.command import main
-from ctwl_decoder.documents import kinds
+from ctwl_decoder.documents import html, kinds
 from ctwl_decoder.documents.budget import Budget
 from ctwl_decoder.documents.files import read_text, texts_of
 from ctwl_decoder.documents.kinds import hides_words, kind_of
@@ -30,6 +30,7 @@ from ctwl_decoder.documents.opening import texts_in
 from ctwl_decoder.errors import DecoderError, ExtraMissing, NotOpened
 from ctwl_decoder.report.wording import FOUND, TOO_SHORT
 from ctwl_decoder.text.variants import variants_of
+from ctwl_decoder.words import web_folder
 
 MARKED = json.loads((Path(__file__).parent / "marked.json").read_text(encoding="utf-8"))
 TEXTS, LETTER = MARKED["texts"], MARKED["texts"][7]
@@ -163,6 +164,44 @@ def test_opened_html_shows_its_words_and_no_tags() -> None:
     assert shown == "A&B\n\nOne bold word.\nNext\n\na  b\n c"
 
 
+PAGES: dict[str, str] = json.loads((web_folder() / "test" / "pages.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_shows_the_words_that_a_browser_shows(page: str) -> None:
+    """The reader in JavaScript is tested by the same pages."""
+    assert html.words_of(f"<!doctype html>{page}") == PAGES[page]
+
+
+def test_any_element_of_a_book_may_end_where_it_begins() -> None:
+    chapter = "<html><head><script src='a'/></head><body><audio src='b'/><p>Words</p></body></html>"
+    assert html.words_of(chapter, xml=True) == html.words_of(f"<?xml version='1.0'?>{chapter}") == "Words"
+    assert html.words_of(chapter) == ""
+
+
+@pytest.mark.parametrize(
+    ("label", "charset", "text"),
+    [
+        ("gb2312", "gbk", "\u6731\u9555\u57fa"),
+        ("x-gbk", "gb18030", "\u4e2d\u20ac"),
+        ("EUC-KR", "cp949", "\ub620\ubc29\uac01\ud558"),
+        ("ks_c_5601-1987", "cp949", "\ub620"),
+        ("shift_jis", "cp932", "\u2460"),
+        ("x-sjis", "cp932", "\u2460"),
+        ("big5", "big5hkscs", "\u35ce"),
+        ("iso-8859-9", "cp1254", "\u015f\u201c"),
+        ("iso-8859-1", "cp1252", "\u201c"),
+    ],
+)
+def test_a_charset_is_read_as_browsers_read_its_label(label: str, charset: str, text: str) -> None:
+    assert html.decoded(text.encode(charset), label) == text
+
+
+def test_utf_7_is_no_charset_of_pages() -> None:
+    assert not html.is_charset("utf-7")
+    assert html.decoded(b"<p>+2AA-", "utf-7") == "<p>+2AA-"
+
+
 def test_what_was_deleted_from_a_document_is_not_read() -> None:
     gone = "<w:p><w:del><w:r><w:delText>gone</w:delText></w:r></w:del><w:r><w:instrText>DATE</w:instrText></w:r></w:p>"
     assert words(docx("One\n\nTwo", gone)) == "One\n\nTwo"
@@ -175,6 +214,7 @@ def test_lines_of_a_flowed_mail_are_joined() -> None:
         .replace(b"\nx\n", b"\nOne \ntwo\nThree\n")
     )
     assert words(data) == "One two\nThree"
+    assert words(data.replace(b"flowed", b"Flowed")) == "One two\nThree"
 
 
 @pytest.mark.parametrize(
@@ -234,6 +274,8 @@ def test_an_address_is_no_file_and_no_text(tmp_path: Path) -> None:
         "THE HEATWAVE went on.",
         "GIF89a was a format.",
         "A file begins with %PDF-1.7.",
+        f"One\n{'=' * 60}\n" * 4 + "Two = 2",
+        f"{'x' * 59}=\n" * 4 + "a=x",
     ],
 )
 def test_plain_text_is_no_container(text: str) -> None:

@@ -13,13 +13,16 @@ import struct
 import subprocess
 import sys
 import tarfile
+import warnings
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from document_files import packed
 
+from ctwl_decoder.apps.command import main
 from ctwl_decoder.apps.several import Verdict
 from ctwl_decoder.documents import limits
 from ctwl_decoder.documents.budget import Budget
@@ -294,6 +297,62 @@ def test_a_broken_part_does_not_hide_the_sound_ones() -> None:
     assert found[0].text == "One" and isinstance(found[1].text, DecoderError)
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"b.ipynb": '{"nbformat": 4, "cells": 1}'},
+        {"b.rtf": "{\\rtf1 \\u99999999999?}"},
+        {"b.json": "[" * 100_000},
+        {"b.eml": "Date: a\nMime-Version: 1.0\nContent-Disposition: inline;a*\n\nwords\n"},
+    ],
+)
+def test_a_part_at_which_a_parser_fails_does_not_hide_the_sound_ones(odd: dict[str, str]) -> None:
+    found = open_file(packed({"a.txt": "One", **odd, "c.txt": "Two"}), "letter.zip")
+    assert {each.name: each.text for each in found if isinstance(each.text, str)}.items() >= {
+        "letter.zip/a.txt": "One", "letter.zip/c.txt": "Two"
+    }.items()  # fmt: skip
+
+
+def test_a_mail_at_which_a_parser_fails_does_not_hide_the_others() -> None:
+    head = "From a@b Mon Nov 2\nDate: a\nMime-Version: 1.0\n"
+    box = f"{head}\nOne\n\n{head}Content-Disposition: inline;a*\n\nspam\n\n{head}\nTwo\n"
+    found = {each.name: each.text for each in open_file(box.encode(), "box")}
+    assert (found["box/mail 1"], found["box/mail 3"]) == ("One", "Two")
+
+
+def test_an_archive_that_ends_early_is_read_so_far_and_said_to(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as archive:
+        for name in ("a.txt", "b.txt"):
+            member = tarfile.TarInfo(name)
+            member.size = 900
+            archive.addfile(member, io.BytesIO(b"words " * 150))
+    (tmp_path / "cut.tar").write_bytes(data.getvalue()[:2200])
+    assert main(["--light", "--profile", "org.ctwl.smollm2-135m.1", str(tmp_path / "cut.tar")]) == 2
+    said = capsys.readouterr().out
+    assert "cut.tar/a.txt: No verdict" in said and "cut.tar: not read: it is broken" in said
+
+
+def test_two_members_of_one_name_are_two() -> None:
+    data = io.BytesIO()
+    with warnings.catch_warnings(), ZipFile(data, "w") as archive:
+        warnings.simplefilter("ignore")
+        for words in ("One", "Two"):
+            archive.writestr("../a.txt", words)
+    assert [each.text for each in open_file(data.getvalue(), "x")] == ["One", "Two"]
+
+
+def test_no_module_comes_from_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There may lie what a stranger packed beside the document."""
+    for name in ("json", "zipfile", "striprtf", "re"):
+        (tmp_path / f"{name}.py").write_text("from pathlib import Path\nPath('owned').touch()\n")
+    monkeypatch.chdir(tmp_path)
+    (found,) = open_file(packed({"a.txt": "One"}), "letter.zip")
+    assert found.text == "One" and not (tmp_path / "owned").exists()
+
+
 def test_a_broken_archive_in_a_mail_does_not_hide_the_mail() -> None:
     part = '--b\nContent-Type: application/zip; name="a.zip"\nContent-Disposition: attachment\n\nPK\x03\x04 broken\n'
     mail = f'{_PARTS}Content-Type: multipart/mixed; boundary="b"\n\n--b\n\nHello.\n{part}--b--\n'
@@ -328,7 +387,8 @@ def test_hidden_files_of_an_archive_are_no_texts() -> None:
 
 
 @pytest.mark.parametrize(
-    "lines", [b"Name: value\r\n", b"Name: value\r\n more\r\n", b"A" * 99 + b" \r\n", b" \r\n", b"<!-- -->\r\n"]
+    "lines",
+    [b"Name: value\r\n", b"Name: value\r\n more\r\n", b"A" * 99 + b" \r\n", b" \r\n", b"<!-- -->\r\n", b"1\n\n\n\n"],
 )
 def test_what_a_file_is_takes_no_time_to_tell(lines: bytes) -> None:
     """A pattern that can match a line in two ways would take longer than any test."""

@@ -68,6 +68,12 @@ def test_p_values_of_unmarked_texts_are_no_smaller_than_chance(decoder: Decoder)
         assert sum(p <= level for p in found) <= 3 + 2 * level * len(found)
 
 
+def test_no_page_shows_several_texts_as_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.txt").write_text("words")
+    assert main(["--together", "--html", str(tmp_path / "x.html"), str(tmp_path / "a.txt")]) == 2
+    assert "option-out-of-range" in capsys.readouterr().err and not (tmp_path / "x.html").exists()
+
+
 def test_only_so_many_texts_are_read_together(decoder: Decoder) -> None:
     for texts in ([], ["One"] * (MOST_TEXTS + 1)):
         with pytest.raises(OptionOutOfRange, match="texts are read together"):

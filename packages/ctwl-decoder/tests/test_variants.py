@@ -106,6 +106,12 @@ def test_a_text_in_capitals_is_read_in_small_letters_too() -> None:
         assert names(text) == [AS_GIVEN]
 
 
+def test_a_run_that_nobody_sees_moves_no_place() -> None:
+    text = "\u4f1a\u8bae" * 50 + "\u200b" * 3000 + "\u4f1a\u8bae" * 50
+    (_, given), *_ = variants_of(text)
+    assert given.source.tolist() == [*range(100), *range(3100, 3201)]
+
+
 def test_joiners_are_dropped_where_they_join_nothing() -> None:
     (_, given), (name, other) = variants_of("wa\u200dter is\u200c\u200d \ufe0fwet")
     assert (name, other.text) == ("without joiners", "water is wet") and given.text.count("\u200d") == 2

@@ -3,11 +3,9 @@ import { isEnd, MAX_MARKS, normalizeWithin, pilesMarks } from "./normalization.j
 import { pointsOf, TEXT } from "./numbers.js";
 import { require } from "./refusal.js";
 
-/** Pieces that normalization may change. No ASCII character combines with one before it, except inside a line end. */
-const CHANGED = new RegExp(
-  `\\r[${pointsOf(TEXT.deleted)}]*[\\n${pointsOf(TEXT.line_ends)}]|[\\x00-\\x7f]?[^\\x00-\\x7f]+|\\r`,
-  "gu",
-);
+const DELETED = new RegExp(`[${pointsOf(TEXT.deleted)}]+`, "gu");
+/** Pieces that normalization may change otherwise. No ASCII character combines with one before it, but in a line end. */
+const CHANGED = new RegExp(`\\r[\\n${pointsOf(TEXT.line_ends)}]|[\\x00-\\x7f]?[^\\x00-\\x7f]+|\\r`, "gu");
 
 /** A text that was made from another one: `source` has the place of each of its characters, and of its end, there. */
 export class AlignedText {
@@ -39,14 +37,16 @@ export class AlignedText {
 
   /** `ctwl-n1` (5.1); refused as `not-text` where marks are piled higher than any script does. */
   normalized() {
+    // What nobody sees goes first, so that a run of it moves no place of the characters around it.
+    const seen = this.edited(Array.from(this.text.matchAll(DELETED), ({ 0: run, index }) => [index, index + run.length, ""]));
     const edits = [];
-    for (const { 0: piece, index } of this.text.matchAll(CHANGED)) {
+    for (const { 0: piece, index } of seen.text.matchAll(CHANGED)) {
       const piles = piece.length > MAX_MARKS && pilesMarks(piece);
       require(!piles, "not-text", `the text piles more than ${MAX_MARKS} combining marks on one letter; no script does`);
       const normal = normalizeWithin(piece);
       if (normal !== piece) edits.push([index, index + piece.length, normal]);
     }
-    const found = this.edited(edits);
+    const found = seen.edited(edits);
     let [head, tail] = [0, found.text.length];
     while (head < tail && isEnd(found.text[head])) head++;
     while (tail > head && isEnd(found.text[tail - 1])) tail--;

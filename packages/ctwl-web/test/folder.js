@@ -11,6 +11,8 @@ const json = (path, from) => JSON.parse(file(path, from).toString("utf8"));
 
 export const vectors = (family) => json(`conformance-tests/vectors/v1/${family}.json`).tests;
 export const text = (path) => file(path).toString("utf8");
+/** Pages of HTML, and the words that a browser shows; the Python reader is tested by them too. */
+export const pages = () => json("pages.json", import.meta.url);
 export const parity = () => json("parity.json", import.meta.url);
 
 const published = (name) => profileFromJson(json(`profile/published/${name}.json`, PROTOCOL));

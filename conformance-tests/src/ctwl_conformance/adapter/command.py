@@ -54,8 +54,8 @@ def add_commands(commands: Any) -> None:
         "--url", type=_address, required=True, help="where it listens, such as http://127.0.0.1:8080/"
     )
     detector.add_argument("--provider", type=_PROVIDER, required=True, metavar="N", help="the provider's number")
-    secret = "a file with a bearer token, where it asks for one"
-    detector.add_argument("--token", type=_text_in, metavar="FILE", help=secret)
+    bearer = "a file with a bearer token, where it asks for one"
+    detector.add_argument("--token", type=_text_in, metavar="FILE", help=bearer)
     days = whole_number(0, NUMBERS.asking.days)
     detector.add_argument("--keep-days", type=days, default=0, metavar="N", help="days that it keeps texts (default 0)")
     own = "a text of yours in which it must find its mark"

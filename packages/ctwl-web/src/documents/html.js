@@ -4,6 +4,16 @@ import TABLES from "./tables.json" with { type: "json" };
 
 const words = (names) => new Set(names.split(" "));
 const [BLOCKS, PARAGRAPHS, UNSEEN, VOID] = ["blocks", "paragraphs", "unseen", "void"].map((name) => words(TABLES.elements[name]));
+/** Elements whose end may be left out, and what then ends them when it begins. */
+const ENDS = new Map(Object.entries(TABLES.ends).map(([name, by]) => [name, words(by)]));
+/** Elements in which another such element may be open. */
+const NESTING = ["ul", "ol", "dl", "table"];
+const SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
+/** White space as Python splits by it. JavaScript's own class has U+FEFF, and lacks some. */
+export const SPACES = new RegExp(`[${SPACE}]+`);
+const SPACE_FIRST = new RegExp(`^[${SPACE}]`);
+/** Ends the attributes of an element without content, where XML is spoken. */
+const ALONE = /(?:^|[\s"'])\/$/;
 /** Elements whose content has no tags. */
 const RAW = words("script style");
 const HIDDEN = /\shidden(?=[\s=\/]|$)/i;
@@ -52,23 +62,34 @@ class Words {
     this.pieces = [];
     this.wanted = 0;
     this.unseen = null;
+    this.inside = new Map(); // how many elements of a name are open in the one that is not seen
     this.kept = 0; // open elements whose white space is kept
   }
 
-  open(tag, attributes) {
+  open(tag, attributes, alone) {
+    const nested = NESTING.some((each) => this.inside.get(each));
+    if (ENDS.get(this.unseen)?.has(tag) && !nested) this.unseen = null;
     if (this.unseen) {
-      if (tag === this.unseen.tag) this.unseen.depth++;
+      if (!alone) this.inside.set(tag, (this.inside.get(tag) ?? 0) + 1);
       return;
     }
-    if ((UNSEEN.has(tag) || isHidden(attributes)) && !VOID.has(tag)) this.unseen = { tag, depth: 1 };
-    if (tag === "pre") this.kept++;
+    if ((UNSEEN.has(tag) || isHidden(attributes)) && !alone) {
+      this.unseen = tag;
+      this.inside.clear();
+    } else if (tag === "pre") this.kept++;
     this.ask(tag);
   }
 
   close(tag) {
     if (this.unseen) {
-      if (tag === this.unseen.tag && --this.unseen.depth === 0) this.unseen = null;
-      return;
+      const open = this.inside.get(tag) ?? 0;
+      if (open > 0) {
+        this.inside.set(tag, open - 1);
+        return;
+      }
+      const [ended, parent] = [tag === this.unseen, ENDS.has(this.unseen) && BLOCKS.has(tag)];
+      if (ended || parent) this.unseen = null;
+      if (ended || !parent) return;
     }
     if (tag === "pre") this.kept = Math.max(0, this.kept - 1);
     this.ask(tag);
@@ -82,11 +103,11 @@ class Words {
     if (this.unseen || data === "") return;
     if (this.kept) return this.write(plain(data));
     const given = plain(data);
-    const found = given.split(/\s+/).filter((word) => word !== "");
-    if (found.length === 0 || /^\s/.test(given)) this.wanted = Math.max(this.wanted, 1);
+    const found = given.split(SPACES).filter((word) => word !== "");
+    if (found.length === 0 || SPACE_FIRST.test(given)) this.wanted = Math.max(this.wanted, 1);
     if (found.length === 0) return;
     this.write(found.join(" "));
-    this.wanted = Number(/\s/.test(given.at(-1)));
+    this.wanted = Number(SPACE_FIRST.test(given.at(-1)));
   }
 
   write(words) {
@@ -96,8 +117,12 @@ class Words {
   }
 }
 
-/** The words of a page, or of a part of one. What a browser drops, such as a tag without an end, is dropped. */
-export function wordsOf(page) {
+/**
+ * The words of a page, or of a part of one. What a browser drops, such as a tag without an end, is dropped.
+ *
+ * @param xml whether it is XHTML, as in books, though it does not say so; there any element may end where it begins
+ */
+export function wordsOf(page, xml = page.startsWith("<?xml")) {
   const found = new Words();
   let [done, at] = [0, 0];
   for (let next = page.indexOf("<"); next >= 0; next = page.indexOf("<", at)) {
@@ -111,12 +136,14 @@ export function wordsOf(page) {
     found.text(page.slice(done, next));
     if (!tag) at = past(page, page.startsWith("<!--", next) ? /-->/g : />/g, next + 2);
     else {
-      const [start, closing, name] = tag;
+      const [start, closing, written] = tag;
+      const name = written.toLowerCase();
       at = past(page, TAG_END, next + start.length);
       const attributes = page.slice(next + start.length, at - 1);
-      if (closing) found.close(name.toLowerCase());
-      else if (RAW.has(name.toLowerCase())) at = past(page, TAG_END, past(page, new RegExp(`</${name}`, "gi"), at));
-      else found.open(name.toLowerCase(), attributes);
+      const alone = VOID.has(name) || ((xml || name === "svg" || name === "math") && ALONE.test(attributes));
+      if (closing) found.close(name);
+      else if (RAW.has(name) && !alone) at = past(page, TAG_END, past(page, new RegExp(`</${name}`, "gi"), at));
+      else found.open(name, attributes, alone);
     }
     done = at;
   }

@@ -22,10 +22,12 @@ const MAIL_NAMES = /^(?:mime-version|message-id|received|return-path|content-tra
 /** Begins base64 that is an address of its own. */
 export const DATA = /^data:[^,\s]{0,100};base64,/;
 const LONG_RUN = /^\s*[A-Za-z0-9+/_-]{50}/;
-const SOFT_BREAK = /^[^\n]{50,75}=\r?$/gm;
+const SOFT_BREAK = /^[^\n]{49,74}[^\n=]=\r?$/gm;
+/** In quoted-printable text an equals sign begins a code or a line's soft end. */
+const NOT_QUOTED = /=(?![0-9A-Fa-f]{2}|[ \t]*\r?(?:\n|(?![^]))|[0-9A-Fa-f](?![^]))/;
 const STREAM = /^(?:[^\n]{0,80}\n){0,20}?[^\n{]{0,80}\bdata: ?\{[^\n]*\n(?:[^\n]{0,80}\n){0,4}?[^\n{]{0,80}\bdata: ?\{/;
 const JSON_START = /^(?:\xef\xbb\xbf)?\s*(?:\[\s*)?\{\s*"[^"\n]{0,200}"\s*:/;
-const SUBTITLES = /^(?:\xef\xbb\xbf)?(?:WEBVTT\b|\[Script Info\]|\s*\d+\s*\n\s*\d+:\d\d:\d\d[,.]\d+ *-->|\d+:\d\d:\d\d\.\d+,\d+:\d\d:\d\d\.\d+\s*\n)/;
+const SUBTITLES = /^(?:\xef\xbb\xbf)?(?:WEBVTT\b|\[Script Info\]|\s*\d+[ \t\r]*\n\s*\d+:\d\d:\d\d[,.]\d+ *-->|\d+:\d\d:\d\d\.\d+,\d+:\d\d:\d\d\.\d+\s*\n)/;
 const LINK = /^\s*https?:\/\/\S+\s*$/;
 
 /** The kind of a file; null for plain text, and for what nobody knows. */
@@ -49,7 +51,7 @@ export function kindOf(bytes) {
   const run = LONG_RUN.exec(beginning.replace(DATA, ""))?.[0] ?? "";
   const mixed = [/[A-Z]/, /[a-z]/, /[0-9]/].every((some) => some.test(run)); // a gene is no base64
   if (mixed && isBase64(bytes)) return "base64";
-  return beginning.match(SOFT_BREAK)?.length > 2 ? "quoted" : null;
+  return beginning.match(SOFT_BREAK)?.length > 2 && !NOT_QUOTED.test(beginning) ? "quoted" : null;
 }
 
 /** Whether the beginning of a file is text in UTF-8. */

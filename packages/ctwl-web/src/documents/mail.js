@@ -24,7 +24,8 @@ const all = (parts) => ({ words: parts.flatMap(({ words }) => words), left: part
 
 /** Headers by their small names, and the body. */
 function split(part) {
-  const end = /\r?\n\r?\n/.exec(part);
+  const bare = /^\r?\n/.exec(part); // no headers at all
+  const end = bare ?? /\r?\n\r?\n/.exec(part);
   const head = part.slice(0, end ? end.index : part.length).replace(/\r?\n[ \t]+/g, " ");
   const headers = new Map();
   for (const line of head.split(/\r?\n/)) {
@@ -135,7 +136,8 @@ function softEnds(text, at) {
 /** The bytes of base64; refused where it is broken. */
 export function fromBase64(text) {
   try {
-    return fromBinary(atob(text.replaceAll("-", "+").replaceAll("_", "/").replace(/[^A-Za-z0-9+/]+/g, "")));
+    const letters = text.replaceAll("-", "+").replaceAll("_", "/").replace(/[^A-Za-z0-9+/=]+/g, "");
+    return fromBinary(letters.split(/=+/).map(atob).join("")); // behind its end another may begin
   } catch {
     return sound(false, "broken", "the base64 is broken; take it whole");
   }

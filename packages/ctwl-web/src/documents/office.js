@@ -93,7 +93,7 @@ export async function wordsOfBook(bytes, directory, budget) {
   let length = 0;
   for (const place of spine) {
     if (place === undefined) continue;
-    const words = wordsOf(decoded(await member(bytes, directory, resolved(listing, place), budget)));
+    const words = wordsOf(decoded(await member(bytes, directory, resolved(listing, place), budget)), true);
     length += words.length;
     sound(length <= WORDS, "large", `it has more than ${WORDS} characters`);
     chapters.push(words);

@@ -1,4 +1,5 @@
 /** Subtitles (SRT, WebVTT, SBV, ASS): the words that are shown, without their times. */
+import { SPACES } from "./html.js";
 
 const TIMES = /^(?:\d+:)?\d+:\d+[,.]\d+(?:\s*-->|,\d+:\d+:\d+\.\d+\s*$)/;
 const TAGS = /<[^<>]{0,100}>|\{\\[^{}]{0,100}\}/g;
@@ -10,7 +11,7 @@ const DIALOGUE = /^Dialogue:(?:[^,\n]*,){9}(.*)$/gm;
 export function wordsOfSubtitles(given) {
   const text = given.replaceAll("\r\n", "\n").trim();
   const lines = text.startsWith("[Script Info]") ? Array.from(text.matchAll(DIALOGUE), ([, words]) => words) : linesOf(text);
-  const words = lines.map((line) => line.replace(TAGS, "").replaceAll("\\N", " ").split(/\s+/).filter((word) => word !== "").join(" "));
+  const words = lines.map((line) => line.replace(TAGS, "").replaceAll("\\N", " ").split(SPACES).filter((word) => word !== "").join(" "));
   const shown = words.filter((line) => line !== "");
   return shown.filter((line, i) => line !== shown[i - 1]).join(" ");
 }

@@ -284,8 +284,9 @@ def _run(argv: list[str]) -> int:
         arguments.files = ["-"]
     _check(arguments)
     names = list(files_in(arguments.files))
-    if arguments.html and len(names) > 1:
-        raise OptionOutOfRange(f"--html shows one text, and {len(names)} files are named; name one of them")
+    if arguments.html and (len(names) > 1 or arguments.together):
+        what = "--together reads several as one" if arguments.together else f"{len(names)} files are named"
+        raise OptionOutOfRange(f"--html shows one text, and {what}; name one of them")
     if arguments.together:
         return _together(list(several.texts_in(names)), arguments)
     if len(names) > 1 or names != arguments.files:

@@ -50,8 +50,10 @@ def texts_in(names: Iterable[str]) -> Iterator[Found]:
 def main_text(found: Sequence[Found], name: str) -> Found | None:
     """Of what is in a file the text that it is there for: its own words, as a mail has them, or its only text.
 
-    None where there are several, as in an archive.
+    None where there are several, as in an archive, and where the file ends in an error behind what could be read.
     """
+    if len(found) > 1 and any(each.name == name and isinstance(each.text, DecoderError) for each in found):
+        return None
     own = [each for each in found if each.name == name] or [each for each in found if isinstance(each.text, str)]
     return own[0] if len(own) == 1 else found[0] if len(found) == 1 else None
 

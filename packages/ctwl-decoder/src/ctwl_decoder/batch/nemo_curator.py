@@ -12,8 +12,9 @@ from .reader import BatchReader
 class WatermarkFilter(DocumentFilter):  # type: ignore[misc]
     """Keeps the documents in which no code is found. A document's score is its p-value.
 
-    The p-value is 1 where the screen showed nothing, unless the reader's settings have ``p_values``; and not a number
-    where the text could not be read. Such a document is kept.
+    The p-value is 1 where the screen showed nothing, unless the reader's settings have ``p_values``; and where a small
+    one decides nothing, because the text is of a narrow kind (spec section 12). It is not a number where the text could
+    not be read. Such documents are kept.
     """
 
     def __init__(self, reader: BatchReader) -> None:
@@ -27,7 +28,10 @@ class WatermarkFilter(DocumentFilter):  # type: ignore[misc]
     def score_document(self, text: str) -> float:
         """A document's p-value."""
         (row,) = self.reader.read([text])
-        return math.nan if row.error else 1.0 if row.p_value is None else row.p_value
+        if row.error:
+            return math.nan
+        decided = row.detected or row.p_value is None or row.p_value > self.reader.settings.alpha
+        return row.p_value if decided and row.p_value is not None else 1.0
 
     def keep_document(self, scores: float) -> bool:
         """Whether a p-value is above the level."""

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from typing import Any, NamedTuple
-from zipfile import BadZipFile, ZipFile
+from zipfile import BadZipFile, ZipFile, ZipInfo
 
-from ..errors import DocumentRefused, NotText
+from ..errors import DecoderError, DocumentRefused, NotText
 from ..words import said
 from .budget import Budget, OverBudget
 from .kinds import base64_in, wide_charset
@@ -27,7 +27,7 @@ class Member(NamedTuple):
     """A part of a container, or why it is not read; what is packed alone has no name."""
 
     name: str
-    data: bytes | DocumentRefused
+    data: bytes | DecoderError
 
 
 _BROKEN = (BadZipFile, tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError, ValueError, NotImplementedError,
@@ -53,15 +53,15 @@ def open_zip(data: bytes) -> ZipFile:
         return ZipFile(BytesIO(data))
 
 
-def member(packed: ZipFile, name: str, budget: Budget) -> bytes:
-    """The bytes of a member.
+def member(packed: ZipFile, name: str | ZipInfo, budget: Budget) -> bytes:
+    """The bytes of a member; by its entry, where several have one name.
 
     Raises:
         DocumentRefused: it is not there, broken or locked, or would cost too much.
     """
     budget.count()
     with sound():
-        info = packed.getinfo(name)
+        info = packed.getinfo(name) if isinstance(name, str) else name
         if info.flag_bits & 1:
             raise DocumentRefused(said("reason-locked"))
         budget.check(info.file_size)
@@ -78,12 +78,12 @@ def zip_members(data: bytes, budget: Budget) -> Iterator[Member]:
     with open_zip(data) as packed:
         for info in packed.infolist():
             if not info.is_dir() and not _is_hidden(info.filename):
-                yield Member(info.filename, _member_or_refusal(packed, info.filename, budget))
+                yield Member(info.filename, _member_or_refusal(packed, info, budget))
 
 
-def _member_or_refusal(packed: ZipFile, name: str, budget: Budget) -> bytes | DocumentRefused:
+def _member_or_refusal(packed: ZipFile, info: ZipInfo, budget: Budget) -> bytes | DocumentRefused:
     try:
-        return member(packed, name, budget)
+        return member(packed, info, budget)
     except OverBudget:
         raise
     except DocumentRefused as error:
@@ -107,7 +107,7 @@ def tar_members(data: bytes, budget: Budget) -> Iterator[Member]:
 
 def _is_hidden(name: str) -> bool:
     """Whether a system wrote a member for itself."""
-    return any(part.startswith((".", "__MACOSX")) for part in name.split("/") if part != ".")
+    return any(part.startswith((".", "__MACOSX")) for part in name.split("/") if part not in (".", ".."))
 
 
 def packed_member(data: bytes, budget: Budget) -> Iterator[Member]:

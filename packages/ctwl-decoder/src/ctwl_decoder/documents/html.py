@@ -9,29 +9,47 @@ from __future__ import annotations
 import codecs
 import html
 import re
+from collections import Counter
 
 from ..words import document_tables
 
 _BLOCKS, _PARAGRAPHS, _UNSEEN, _VOID = (
     frozenset(document_tables()["elements"][name].split()) for name in ("blocks", "paragraphs", "unseen", "void")
 )
-_RAW = {"script": re.compile("</script", re.I), "style": re.compile("</style", re.I)}
+_ENDS = {name: frozenset(by.split()) for name, by in document_tables()["ends"].items()}
+"""Elements whose end may be left out, and what then ends them when it begins."""
+
+_NESTING = ("ul", "ol", "dl", "table")
+"""Elements in which another such element may be open."""
+
+_ASCII = re.I | re.A  # no other letter is one of these in small or large
+_RAW = {"script": re.compile("</script", _ASCII), "style": re.compile("</style", _ASCII)}
 """Elements whose content has no tags, and what ends it."""
 
-_TAG = re.compile(r"<(/?)([a-z][^\s/>]*)", re.I)
+_TAG = re.compile(r"<(/?)([a-z][^\s/>]*)", _ASCII)
+_ALONE = re.compile(r"(?:\A|[\s\"'])/\Z", re.A)
+"""Ends the attributes of an element without content, where XML is spoken."""
+
 _TAG_END = re.compile(r"""=\s*"[^"]*"|=\s*'[^']*'|(>)""")
 """What may stand before the end of a tag and hold its sign, or the end."""
 
-_HIDDEN = re.compile(r"\shidden(?=[\s=/]|\Z)", re.I)
-_STYLE = re.compile(r"""\sstyle\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.I)
-_UNSEEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
+_HIDDEN = re.compile(r"\shidden(?=[\s=/]|\Z)", _ASCII)
+_STYLE = re.compile(r"""\sstyle\s*=\s*(?:"([^"]*)"|'([^']*)')""", _ASCII)
+_UNSEEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", _ASCII)
 _VALUES = re.compile(r""""[^"]*"|'[^']*'""")
-_REFERENCE = re.compile(r"&(?:#\d{1,7};?|#x[0-9a-f]{1,6};?|[a-z][a-z0-9]{1,31};?)", re.I)
+_REFERENCE = re.compile(r"&(?:#\d{1,7};?|#x[0-9a-f]{1,6};?|[a-z][a-z0-9]{1,31};?)", _ASCII)
 _BREAKS = ("", " ", "\n", "\n\n")
 
 _CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?([a-z0-9_:-]{1,40})""", re.I)
-_CHARSETS = re.compile(r"ascii|utf-|iso|cp\d|koi8|mac|gb|big5|euc|shift|tis")
+_CHARSETS = re.compile(r"ascii|utf-(?:8|16)|iso|cp\d|koi8|mac|gb|big5|euc|shift|tis")
 """Begins the names of charsets of pages. Python knows others, some of which take quadratic time."""
+
+_WIDER = {
+    "utf-8": "utf-8-sig", "ascii": "cp1252", "iso8859-1": "cp1252", "iso8859-9": "cp1254", "iso8859-11": "cp874",
+    "tis-620": "cp874", "gb2312": "gb18030", "gbk": "gb18030", "euc_kr": "cp949", "shift_jis": "cp932",
+    "big5": "big5hkscs",
+}  # fmt: skip
+"""The charset that browsers read where pages name one (WHATWG Encoding Standard, names and labels)."""
 
 
 class _Words:
@@ -40,24 +58,32 @@ class _Words:
     def __init__(self) -> None:
         self.pieces: list[str] = []
         self._wanted = 0
-        self._unseen: tuple[str, int] | None = None
+        self._unseen: str | None = None
+        self._inside = Counter[str]()  # open elements in the one that is not seen
         self._kept = 0  # open elements whose white space is kept
 
-    def open(self, tag: str, attributes: str) -> None:
+    def open(self, tag: str, attributes: str, *, alone: bool) -> None:
+        nested = any(self._inside[each] for each in _NESTING)
+        if self._unseen and tag in _ENDS.get(self._unseen, ()) and not nested:
+            self._unseen = None
         if self._unseen:
-            self._unseen = (self._unseen[0], self._unseen[1] + (tag == self._unseen[0]))
+            self._inside[tag] += not alone
             return
-        if (tag in _UNSEEN or _is_hidden(attributes)) and tag not in _VOID:
-            self._unseen = (tag, 1)
-        self._kept += tag == "pre"
+        if (tag in _UNSEEN or _is_hidden(attributes)) and not alone:
+            self._unseen, self._inside = tag, Counter()
+        else:
+            self._kept += tag == "pre"
         self._ask(tag)
 
     def close(self, tag: str) -> None:
-        if self._unseen:
-            name, depth = self._unseen
-            depth -= tag == name
-            self._unseen = (name, depth) if depth else None
+        if self._unseen and self._inside[tag]:
+            self._inside[tag] -= 1
             return
+        if self._unseen:
+            ended, parent = tag == self._unseen, self._unseen in _ENDS and tag in _BLOCKS
+            self._unseen = None if ended or parent else self._unseen
+            if ended or not parent:
+                return
         self._kept = max(0, self._kept - (tag == "pre"))
         self._ask(tag)
 
@@ -93,9 +119,14 @@ def _is_hidden(attributes: str) -> bool:
     return bool(unseen or _HIDDEN.search(_VALUES.sub("", attributes)))
 
 
-def words_of(page: str) -> str:
-    """The words of a page, or of a part of one. What a browser drops, such as a tag without an end, is dropped."""
-    found = _Words()
+def words_of(page: str, *, xml: bool = False) -> str:
+    """The words of a page, or of a part of one. What a browser drops, such as a tag without an end, is dropped.
+
+    Args:
+        page: the page.
+        xml: whether it is XHTML, as in books, though it does not say so; there any element may end where it begins.
+    """
+    found, xml = _Words(), xml or page.startswith("<?xml")
     done = place = 0
     while (begin := page.find("<", place)) >= 0:
         tag = _TAG.match(page, begin)
@@ -108,13 +139,15 @@ def words_of(page: str) -> str:
             continue
         name = tag[2].lower()
         place = done = _end_of_tag(page, tag.end())
+        attributes = page[tag.end() : place - 1]
+        alone = name in _VOID or ((xml or name in ("svg", "math")) and _ALONE.search(attributes) is not None)
         if tag[1]:
             found.close(name)
-        elif name in _RAW:
+        elif name in _RAW and not alone:
             end = _RAW[name].search(page, place)
             place = done = _end_of_tag(page, end.end()) if end else len(page)
         else:
-            found.open(name, page[tag.end() : place - 1])
+            found.open(name, attributes, alone=alone)
     found.text(page[done:])
     return "".join(found.pieces).strip()
 
@@ -157,7 +190,7 @@ def is_charset(label: str) -> bool:
 
 def _charset(label: str) -> str:
     """The charset that browsers take for a label (LookupError: none)."""
-    name = codecs.lookup(label).name
+    name = codecs.lookup(label.lower().removeprefix("x-")).name
     if not _CHARSETS.match(name):
         raise LookupError(label)
-    return {"utf-8": "utf-8-sig", "iso8859-1": "cp1252", "ascii": "cp1252"}.get(name, name)
+    return _WIDER.get(name, name)

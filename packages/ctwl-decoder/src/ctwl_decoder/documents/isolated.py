@@ -23,7 +23,8 @@ def open_file(data: bytes, name: str) -> list[Found]:
         data: the file's bytes.
         name: what messages call the file.
     """
-    command = [sys.executable, "-m", "ctwl_decoder.documents.child", name]
+    # -P: no module comes from the current folder, where a stranger's files may lie.
+    command = [sys.executable, "-P", "-m", "ctwl_decoder.documents.child", name]
     late = DocumentRefused(f"it takes too long to open, as hostile files do; {AS_TEXT}")
     try:
         done = subprocess.run(command, input=data, capture_output=True, timeout=limits.WAIT, check=False)

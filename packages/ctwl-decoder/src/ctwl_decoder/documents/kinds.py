@@ -64,12 +64,14 @@ _OF_MAIL = re.compile(rb"^(?:mime-version|message-id|received|return-path|conten
 _ENCODED = re.compile(rb"^content-transfer-encoding:\s*(?:base64|quoted-printable)", re.I | re.M)
 _CHAT = re.compile(rb"(?:\xef\xbb\xbf)?\s*[{\[]|(?:[^\n]{0,80}\n){0,20}[^\n{]{0,80}\bdata: ?\{")
 _SUBTITLES = re.compile(
-    rb"(?:\xef\xbb\xbf)?(?:WEBVTT\b|\[Script Info\]|\s*\d+\s*\n\s*\d+:\d\d:\d\d[,.]\d+ *-->|"
+    rb"(?:\xef\xbb\xbf)?(?:WEBVTT\b|\[Script Info\]|\s*\d+[ \t\r]*\n\s*\d+:\d\d:\d\d[,.]\d+ *-->|"
     rb"\d+:\d\d:\d\d\.\d+,\d+:\d\d:\d\d\.\d+\s*\n)"
 )
 _BASE64 = re.compile(rb"(?:data:[^,\s]{0,100};base64,)?([A-Za-z0-9+/_\s-]{100,}+)={0,2}\s*")
 _RUN = re.compile(rb"\s*[A-Za-z0-9+/_-]{50}")
-_SOFT_BREAK = re.compile(rb"^[^\n]{50,75}=\r?$", re.M)
+_SOFT_BREAK = re.compile(rb"^[^\n]{49,74}[^\n=]=\r?$", re.M)
+_NOT_QUOTED = re.compile(rb"=(?![0-9A-Fa-f]{2}|[ \t]*\r?(?:\n|\Z)|[0-9A-Fa-f]\Z)")
+"""In quoted-printable text an equals sign begins a code or a line's soft end."""
 
 
 def outer_kind(data: bytes) -> Kind | None:
@@ -126,7 +128,7 @@ def _kind_of_text(data: bytes) -> Kind | None:
         return MAIL
     if base64_in(data):
         return BASE64
-    if len(_SOFT_BREAK.findall(beginning)) > 2:
+    if len(_SOFT_BREAK.findall(beginning)) > 2 and not _NOT_QUOTED.search(beginning):
         return QUOTED
     return next((kind for pattern, kind in _PATTERNS if pattern.match(beginning)), None)
 

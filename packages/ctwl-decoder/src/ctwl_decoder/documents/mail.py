@@ -10,7 +10,8 @@ from typing import cast
 
 from . import html
 from .archives import Member
-from .budget import Budget
+from .budget import Budget, OverBudget
+from .found import broken
 
 _FIRST = re.compile(rb"^From [^\n]*\n(?=[A-Za-z-]+:)", re.M)
 """The line before each mail in a file of several."""
@@ -27,7 +28,13 @@ def members(data: bytes, budget: Budget) -> Iterator[Member]:
     for number, (start, end) in enumerate(zip(starts, ends, strict=True), 1):
         budget.count()
         name = f"mail {number}" if len(starts) > 1 else ""
-        yield from _parts(data[start:end], name, budget)
+        try:
+            parts = list(_parts(data[start:end], name, budget))
+        except (OverBudget, MemoryError):
+            raise
+        except Exception as error:  # the mails around it are read all the same
+            parts = [Member(name, broken(error))]
+        yield from parts
 
 
 def _parts(data: bytes, name: str, budget: Budget) -> Iterator[Member]:
@@ -75,6 +82,7 @@ def _text(part: EmailMessage) -> str:
 def _unflowed(text: str, part: EmailMessage) -> str:
     """A text whose lines go on where they end in a space, where the mail says so (RFC 3676)."""
     text = text.replace("\r\n", "\n")
-    if part.get_param("format") != "flowed":
+    flowed, joined = (str(part.get_param(name, "")).lower() for name in ("format", "delsp"))
+    if flowed != "flowed":
         return text
-    return re.sub(r"(?m)(?<!^--) \n(?=[^\n>])", "" if part.get_param("delsp") == "yes" else " ", text)
+    return re.sub(r"(?m)(?<!^--) \n(?=[^\n>])", "" if joined == "yes" else " ", text)

@@ -57,7 +57,7 @@ def read(data: bytes, budget: Budget, dialect: _Dialect) -> str:
         DocumentRefused: it is broken or would cost too much.
     """
     with open_zip(data) as packed:
-        names = [name for name in packed.namelist() if dialect.parts.fullmatch(name)]
+        names = {name for name in packed.namelist() if dialect.parts.fullmatch(name)}
         parts = [member(packed, name, budget) for name in sorted(names, key=_in_order)]
     return "\n\n".join(filter(None, (words_of(part, dialect) for part in parts)))
 
@@ -133,7 +133,7 @@ def read_epub(data: bytes, budget: Budget) -> str:
         spine = [places[name] for (name,) in _values(listed, "itemref", "idref") if name in places]
         folder = posixpath.dirname(package)
         chapters = [posixpath.normpath(posixpath.join(folder, unquote(place))) for place in dict.fromkeys(spine)]
-        pages = [html.words_of(html.decoded(member(packed, chapter, budget))) for chapter in chapters]
+        pages = [html.words_of(html.decoded(member(packed, chapter, budget)), xml=True) for chapter in chapters]
     return "\n\n".join(page for page in pages if page)
 
 

@@ -7,12 +7,12 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from ..errors import DecoderError, DocumentRefused
+from ..errors import DocumentRefused
 from ..text.input import text_of
 from ..words import said
 from . import archives, chats, html, kinds, limits, mail, office, pdf, rtf, subtitles
 from .budget import Budget, OverBudget
-from .found import Found
+from .found import Found, broken
 from .kinds import Kind
 
 _CONTAINERS: dict[Kind, Callable[[bytes, Budget], Iterator[archives.Member]]] = {
@@ -75,10 +75,10 @@ def texts_in(data: bytes, name: str, budget: Budget, depth: int = 0) -> Iterator
                     yield Found(inner, part.data)
         else:
             yield Found(name, _words(data, kind, budget))
-    except OverBudget:
+    except (OverBudget, MemoryError):
         raise
-    except DecoderError as error:
-        yield Found(name, error)
+    except Exception as error:
+        yield Found(name, broken(error))
 
 
 def _words(data: bytes, kind: Kind | None, budget: Budget) -> str:

@@ -20,13 +20,13 @@ Edit = tuple[int, int, str]
 """Characters ``start`` to ``end`` are replaced by a string."""
 
 _LINE_ENDS = "\n" + "".join(map(chr, NUMBERS.text.line_ends))
-_CHANGED = re.compile(f"\r[{DELETED}]*[{_LINE_ENDS}]|[\x00-\x7f]?[^\x00-\x7f]+|\r")
-"""Pieces that normalization may change. No ASCII character combines with one before it, except inside a line end."""
+_DELETED = re.compile(f"[{DELETED}]+")
+_CHANGED = re.compile(f"\r[{_LINE_ENDS}]|[\x00-\x7f]?[^\x00-\x7f]+|\r")
+"""Pieces that normalization may change otherwise. No ASCII character combines with one before it, except inside a line
+end."""
 
 MAX_MARKS = NUMBERS.text.marks_in_a_row
 """Most combining marks in a row, without invisible characters."""
-
-_INVISIBLE = dict.fromkeys(map(ord, DELETED))
 
 
 @dataclass(frozen=True)
@@ -72,16 +72,18 @@ def normalize_aligned(given: AlignedText) -> AlignedText:
     """
     found = given
     if not given.text.isascii() or "\r" in given.text:
-        pieces = ((m.start(), m.end(), m.group()) for m in _CHANGED.finditer(given.text))
+        # What nobody sees goes first, so that a run of it moves no place of the characters around it.
+        seen = given.edited((m.start(), m.end(), "") for m in _DELETED.finditer(given.text))
+        pieces = ((m.start(), m.end(), m.group()) for m in _CHANGED.finditer(seen.text))
         changed = ((start, end, piece, _normalized(piece)) for start, end, piece in pieces)
-        found = given.edited((start, end, new) for start, end, piece, new in changed if new != piece)
+        found = seen.edited((start, end, new) for start, end, piece, new in changed if new != piece)
     head = len(found.text) - len(found.text.lstrip(WHITE_SPACE))
     tail = max(len(found.text.rstrip(WHITE_SPACE)), head)
     return AlignedText(found.text[head:tail], found.source[head : tail + 1])
 
 
 def _normalized(piece: str) -> str:
-    if len(piece) > MAX_MARKS and _piled(piece.translate(_INVISIBLE)):
+    if len(piece) > MAX_MARKS and _piled(piece):
         raise NotText(
             f"the text piles more than {MAX_MARKS} combining marks on one letter, as no script does; remove them"
         )
