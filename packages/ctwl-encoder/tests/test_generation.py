@@ -62,6 +62,16 @@ def test_each_strategy_is_read_back_from_real_text(encoder: Encoder, prompts: li
     assert written.marked > 30 and written.lost <= 1
 
 
+def test_a_models_own_settings_do_not_change_what_is_returned(
+    toy: Encoder, prompts: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = [each.text for each in toy.generate(prompts, 42, 3, seed=1, max_new_tokens=20)]
+    own = {"do_sample": True, "num_return_sequences": 2, "return_dict_in_generate": True, "output_scores": True}
+    for name, value in own.items():
+        monkeypatch.setattr(toy.model.generation_config, name, value)
+    assert [each.text for each in toy.generate(prompts, 42, 3, seed=1, max_new_tokens=20)] == expected
+
+
 def test_a_batch_of_prompts_each_with_its_own_record(toy: Encoder, toy_decoder: Decoder, prompts: list[str]) -> None:
     """Sampling with left padding: every text carries its own nonce, and the decoder reads all of it."""
     written = toy.generate(prompts, 42, 3, seed=1, **LENGTH)

@@ -1,5 +1,6 @@
 """The token bridge: what it says a reader will see is what the reader sees."""
 
+import copy
 import unicodedata
 from collections.abc import Iterator
 from itertools import product
@@ -12,7 +13,7 @@ import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from many_scripts import TEXT
-from transformers import PreTrainedTokenizerFast
+from transformers import AddedToken, PreTrainedTokenizerFast
 
 from ctwl_protocol.bridge import Bridge, Written, read_vocabulary
 from ctwl_protocol.bridge import bridge as bridge_module
@@ -152,6 +153,20 @@ def test_tokens_are_the_bytes_of_the_text(families: dict[str, Any], family: str)
     if family != "smollm2":  # which lacks some bytes
         assert written == TEXT
     assert all(vocabulary[i] is None for i in tokenizer.all_special_ids)
+
+
+@pytest.mark.parametrize("run", ["\u2581\u2581\u2581", "\n\n", "[INST]", "\u00e9\u00e9"])
+def test_added_tokens_are_the_bytes_that_the_decoder_writes(families: dict[str, Any], run: str) -> None:
+    """transformers adds the runs of spaces of SentencePiece, as Gemma's, which its decoder writes as spaces."""
+    for family in families.values():
+        tokenizer = copy.deepcopy(family)
+        tokenizer.add_tokens([AddedToken(run, normalized=False, special=False)])
+        new = tokenizer.convert_tokens_to_ids(run)
+        around = tokenizer("one two", add_special_tokens=False)["input_ids"]
+        written = tokenizer.decode([*around, new, *around], clean_up_tokenization_spaces=False)
+        vocabulary = read_vocabulary(tokenizer)
+        spelled = b"".join(vocabulary[i] or b"" for i in [*around, new, *around])
+        assert spelled.decode(errors="replace").removeprefix(" ") == written
 
 
 def write_on(bridge: Bridge, written: Written, token: int) -> Written:

@@ -251,6 +251,8 @@ class Encoder:
                 **batch,
                 **options.for_transformers(),
                 pad_token_id=self.tokenizer.pad_token_id,
+                return_dict_in_generate=False,  # what a model's own generation config says of these is not for us
+                num_return_sequences=1,
                 watermarking_config=ProcessorConfig(processor),
                 logits_processor=LogitsProcessorList(before),
                 stopping_criteria=StoppingCriteriaList([after_step]),

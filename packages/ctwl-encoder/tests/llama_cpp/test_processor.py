@@ -140,6 +140,33 @@ def test_a_log_has_each_text_before_its_answer_ends(tmp_path: Path) -> None:
     assert 0 < end["tokens"] <= 61 and end["tokens"] == end["marked"] + sum(end["left"].values())
 
 
+def test_the_log_of_a_text_ends_with_its_own_figures(tmp_path: Path) -> None:
+    """Clients leave streams, whose generators Python closes at any time, while the model writes another text."""
+    llama, log = opened(), tmp_path / "ctwl.log"
+    mark_all(llama, CTWLLogitsProcessor(llama, provider=42, profile=PROFILE, log=str(log)))
+    left = llama(PROMPT, max_tokens=60, seed=5, stream=True, logit_bias={llama.token_eos(): -50.0}, **WIDE)
+    for _ in range(5):
+        next(left)
+    other = llama(PROMPT, max_tokens=40, seed=6, stream=True, logit_bias={llama.token_eos(): -50.0}, **WIDE)
+    next(other)
+    left.close()
+    assert len(list(other)) > 30
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    begun = {line["line"]: line for line in lines if line["event"] == "begin"}
+    ended = {line["begun"][1]: line["tokens"] for line in lines if line["event"] == "end"}
+    assert sorted(ended) == sorted(begun) and len(begun) == 2
+    assert 5 <= min(ended.values()) <= 8 and 38 <= max(ended.values()) <= 41
+
+
+@pytest.mark.parametrize("single", [{"top_k": 1}, {"min_p": 1.0}, {"top_p": 1e-6}], ids=str)
+def test_truncation_that_leaves_one_token_is_greedy_decoding(
+    llama: Llama, processor: CTWLLogitsProcessor, single: dict[str, float]
+) -> None:
+    """It is marked by delta, which asks the proxy LM; torch is missing here."""
+    with pytest.raises(ExtraMissing, match=r"pip install 'ctwl-encoder\[torch\]'"):
+        written(llama, processor, **single)
+
+
 def test_what_cannot_be_marked_is_refused(llama: Llama, processor: CTWLLogitsProcessor) -> None:
     with pytest.raises(OptionOutOfRange, match="name a provider"):
         CTWLLogitsProcessor(llama, profile=PROFILE)

@@ -258,6 +258,10 @@ def test_greedy_requests_are_marked_with_delta(monkeypatch: pytest.MonkeyPatch) 
     server.step([request], torch.randn(1, SIZE))
     served = server.runner.ctwl.served[request]
     assert served.marker.strategy is Strategy.DELTA and request.sampling_params.top_k == 1
+    for single in ({"top_k": 1}, {"top_p": 1e-6}, {"min_p": 1.0}):
+        request = server.request(f"greedy {single}", ids(PROMPTS[0]), temperature=0.7, **single)
+        server.step([request], torch.randn(1, SIZE))
+        assert server.runner.ctwl.served[request].marker.strategy is Strategy.DELTA
 
 
 def test_a_text_that_was_put_off_goes_on_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -688,6 +688,28 @@ def test_what_the_engine_cannot_do_is_refused(folder: Path, changed: dict[str, A
     runner.validate(SamplingParams(extra_args={"ctwl_strategy": "off"}))
 
 
+def test_penalties_that_the_mark_would_void_are_refused(folder: Path) -> None:
+    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
+    for asked in ({"presence_penalty": 1.0}, {"frequency_penalty": 1.0}, {"repetition_penalty": 1.1}):
+        runner.validate(SamplingParams(temperature=0.7, **asked))
+        runner.vllm_config.use_v2_model_runner = False
+        runner.vllm_config.scheduler_config.async_scheduling = False
+        with pytest.raises(VLLMValidationError, match="penalties"):
+            runner.validate(SamplingParams(temperature=0.7, **asked))
+        runner.validate(SamplingParams(temperature=1.0, **asked))
+        runner.vllm_config.use_v2_model_runner = True
+
+
+@pytest.mark.parametrize("single", [{"top_k": 1}, {"min_p": 1.0}, {"top_p": 1e-6}], ids=str)
+def test_truncation_that_leaves_one_token_is_greedy_decoding(folder: Path, single: dict[str, float]) -> None:
+    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
+    params = SamplingParams(temperature=0.7, **single)
+    assert runner.add(1, [1, 2, 3], params)
+    served = runner.processor.rows.served[1]
+    assert served.marker.strategy is Strategy.DELTA
+    assert all(getattr(params, name) == value for name, value in single.items())
+
+
 def test_workers_that_share_requests_out_do_not_ask_the_proxy_together(folder: Path) -> None:
     runner = Runner(folder, {"provider": 42, "profile": PROFILE})
     runner.vllm_config.parallel_config.enable_batch_sharded_sampling = True

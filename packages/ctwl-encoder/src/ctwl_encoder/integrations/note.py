@@ -17,7 +17,7 @@ from ctwl_protocol.records.beacon import NONCE_COUNT
 
 from ..core.expected_evidence import warn_of_short_text
 from ..errors import OptionOutOfRange
-from ..options import Options
+from ..options import Options, only_the_likeliest
 from .log import began, log_of, unmarked
 from .policy import Policy
 from .request import PREFIX, Request
@@ -62,6 +62,16 @@ def admitted(
     if request is None and log is not None:
         log.write([unmarked(policy, name, policy.why_unmarked(given, fixed_form=fixed_form))] * texts)
     return request
+
+
+def temperature_of(params: Any) -> float:
+    """The temperature of a request's sampling; 0 also where its truncation leaves the likeliest token alone.
+
+    Args:
+        params: of the engine, with ``temperature`` and the fields of :data:`TRUNCATION`.
+    """
+    single = only_the_likeliest(*(getattr(params, each) for each in TRUNCATION))
+    return 0.0 if single else float(params.temperature)
 
 
 def warn_if_short(request: Request, most: int | None, temperature: float, option: str) -> None:

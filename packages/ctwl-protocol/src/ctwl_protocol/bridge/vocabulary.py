@@ -36,11 +36,12 @@ def read_vocabulary(tokenizer: Any) -> Vocabulary:
         ) from error
     special = set(tokenizer.all_special_ids) | {i for i, token in added.items() if token.special}
     own = tokenizer.get_vocab()
-    spell = _speller(tokenizer)
+    # A decoder of tokenizer.json runs over added tokens too, such as the runs of spaces of SentencePiece.
+    spell, literal = _speller(tokenizer), added if getattr(tokenizer, "backend_tokenizer", None) is None else {}
     vocabulary: Vocabulary = [None] * (max(own.values(), default=-1) + 1)
     for token, i in own.items():
         if i not in special:
-            vocabulary[i] = added[i].content.encode() if i in added else spell(token)
+            vocabulary[i] = literal[i].content.encode() if i in literal else spell(token)
     check_reachable(vocabulary)
     return vocabulary
 

@@ -18,8 +18,9 @@ from ctwl_protocol.proxy import open_proxy
 from ...core.host import HostMarker
 from ...core.strategies import Decoding, Strategy
 from ...errors import ExtraMissing, OptionOutOfRange, StrategyUnsuitable
+from ...options import only_the_likeliest
 from ..log import log_of
-from ..note import Note, admitted
+from ..note import TRUNCATION, Note, admitted
 from ..policy import Policy
 from ..request import Asked
 from .sampling import MarkedSampler, MarkedText
@@ -128,11 +129,23 @@ def _generate(llama: weakref.ref[Any], processor: CTWLLogitsProcessor, *tokens: 
         named.append(processor)
     own: Any = llama()
     processors = llama_cpp.LogitsProcessorList(named)
+    written, sampler, sent = type(own).generate(own, *tokens, logits_processor=processors, **settings), None, None
     try:
-        yield from type(own).generate(own, *tokens, logits_processor=processors, **settings)
+        while True:
+            token = written.send(sent)
+            sampler = sampler or own._sampler  # of this text; later the model may write another
+            sent = yield token
+    except StopIteration:
+        return
     finally:
-        if isinstance(own._sampler, MarkedSampler):
-            own._sampler.text.finish()
+        written.close()
+        _finish(sampler)
+
+
+def _finish(sampler: Any) -> None:
+    """End a text that was marked; once it has ended, this changes nothing."""
+    if isinstance(sampler, MarkedSampler):
+        sampler.text.finish()
 
 
 def _run_last(llama: Any) -> None:
@@ -154,6 +167,9 @@ def _chain(llama: weakref.ref[Any], *, logits_processor: Any = None, **settings:
         CTWLError: see :meth:`CTWLLogitsProcessor.begin`.
     """
     own: Any = llama()
+    _finish(getattr(own, "_sampler", None))  # a client may have left the text before
+    if settings["temp"] > 0 and not settings["mirostat_mode"] and only_the_likeliest(*map(settings.get, TRUNCATION)):
+        settings["temp"] = 0.0
     given = list(logits_processor or [])
     ours = [each for each in given if isinstance(each, CTWLLogitsProcessor)]
     others = llama_cpp.LogitsProcessorList([each for each in given if not isinstance(each, CTWLLogitsProcessor)])

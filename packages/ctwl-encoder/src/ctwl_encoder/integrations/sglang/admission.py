@@ -14,7 +14,7 @@ from ctwl_protocol.environment import POLICY
 
 from ...errors import OptionOutOfRange
 from ..form import is_fixed
-from ..note import NOTED, TRUNCATION, Note, admitted, warn_if_short, without_note
+from ..note import NOTED, TRUNCATION, Note, admitted, temperature_of, warn_if_short, without_note
 from ..policy import Policy, read_policy
 
 
@@ -25,11 +25,6 @@ def policy_of() -> Policy:
         CTWLError: see :func:`ctwl_encoder.integrations.policy.read_policy`.
     """
     return read_policy(POLICY.value() or "")
-
-
-def temperature_of(params: Any) -> float:
-    """The temperature of a request's sampling; SGLang says greedy decoding by a top-k of 1."""
-    return 0.0 if params.top_k == 1 else float(params.temperature)
 
 
 def has_fixed_form(params: Any) -> bool:

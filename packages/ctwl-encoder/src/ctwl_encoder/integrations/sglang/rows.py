@@ -13,11 +13,11 @@ from sglang.srt.runtime_context import get_disagg, get_exec, get_parallel, get_s
 
 from ...errors import OptionOutOfRange
 from ...models import open_bridge
-from ..note import Note, without_note
+from ..note import Note, temperature_of, without_note
 from ..served import Served
 from ..serving import Serving, together
 from ..truncation import keep_top, truncated
-from .admission import has_fixed_form, policy_of, temperature_of
+from .admission import has_fixed_form, policy_of
 
 
 class Rows:

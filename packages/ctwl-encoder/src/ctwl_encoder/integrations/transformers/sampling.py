@@ -12,7 +12,7 @@ from transformers.generation import GenerationMode
 
 from ...core.strategies import Decoding, Strategy
 from ...errors import SamplingUnknown, StrategyUnsuitable
-from ...options import strategy_for
+from ...options import only_the_likeliest, strategy_for
 
 _DECODING = {
     GenerationMode.SAMPLE: Decoding.SAMPLED,
@@ -21,9 +21,6 @@ _DECODING = {
     GenerationMode.BEAM_SEARCH: Decoding.ANY,
     GenerationMode.BEAM_SAMPLE: Decoding.ANY,
 }
-
-_LEAST_TOP_P = 0.01
-"""Below this top-p, hardly ever a second token is left. Chosen by hand; callers that want no chance give 0 or 1e-6."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +56,7 @@ class Sampling:
         if decoding is None:
             return None
         sampled = given.do_sample is True and given.num_beams in (None, 1)
-        if sampled and (single := _leaves_one_token(given)):
+        if sampled and (single := only_the_likeliest(given.top_k, given.top_p, given.min_p)):
             raise StrategyUnsuitable(f"{single} leaves no choice to sample from; change it, or pass do_sample=False")
         temperature = 1.0 if given.temperature is None else float(given.temperature)
         bounds = ((name, getattr(given, name)) for name in ("max_new_tokens", "max_length"))
@@ -83,13 +80,6 @@ class Sampling:
             raise StrategyUnsuitable(
                 f"{error}; generate samples with do_sample=True and num_beams=1, which were not given"
             ) from error
-
-
-def _leaves_one_token(given: GenerationConfig) -> str | None:
-    """The setting that leaves the likeliest token alone; None where there is none."""
-    if given.top_k == 1 or given.min_p == 1:
-        return "top_k=1" if given.top_k == 1 else "min_p=1"
-    return f"top_p={given.top_p}" if given.top_p is not None and given.top_p < _LEAST_TOP_P else None
 
 
 def sampling_of_the_call() -> Sampling | None:

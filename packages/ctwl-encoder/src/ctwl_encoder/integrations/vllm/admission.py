@@ -10,7 +10,7 @@ from typing import Any
 from ...core.strategies import Strategy
 from ...errors import OptionOutOfRange
 from ..form import is_fixed
-from ..note import NOTED, TRUNCATION, Note, admitted, warn_if_short, without_note
+from ..note import NOTED, TRUNCATION, Note, admitted, temperature_of, warn_if_short, without_note
 from ..policy import OFF, Policy, read_policy
 from ..request import own_options
 
@@ -55,11 +55,13 @@ def admit(params: Any) -> None:
                 """{"provider": 42}}'"""
             )
         return
-    request = admitted(policy, asked, params.temperature, name, params.n, fixed_form=has_fixed_form(params))
+    temperature = temperature_of(params)
+    request = admitted(policy, asked, temperature, name, params.n, fixed_form=has_fixed_form(params))
     if request is None:
         return
     _refuse_unsupported(engine, request.strategy)
-    warn_if_short(request, params.max_tokens, params.temperature, "max_tokens")
+    _refuse_penalties(engine, request.strategy, params)
+    warn_if_short(request, params.max_tokens, temperature, "max_tokens")
     taken: dict[str, Any] = {}
     if params.n > 1 and params.seed is None:
         params.seed, taken["own_seed"] = secrets.randbits(31), True
@@ -105,6 +107,16 @@ def _refuse_unsupported(config: Any, strategy: Strategy) -> None:
         raise OptionOutOfRange(
             f"{strategy} asks the proxy LM, which all workers do together, and this server shares its requests out "
             "among them; serve without --enable-batch-sharded-sampling, or sample with unbiased or gumbel"
+        )
+
+
+def _refuse_penalties(config: Any, strategy: Strategy, params: Any) -> None:
+    """Refuse penalties that the mark would leave without effect: OptionOutOfRange."""
+    asked = params.presence_penalty or params.frequency_penalty or params.repetition_penalty != 1
+    if asked and strategy.traits.draws and not config.use_v2_model_runner:
+        raise OptionOutOfRange(
+            f"the V1 model runner applies penalties after the mark, and {strategy} leaves them no choice; leave "
+            "the penalties out, name unbiased, or serve with VLLM_USE_V2_MODEL_RUNNER=1"
         )
 
 

@@ -20,7 +20,7 @@ from vllm.v1.worker.gpu.sample import logits_processor as v2
 from ctwl_protocol import CTWLError
 
 from ...models import open_bridge
-from ..note import without_note
+from ..note import temperature_of, without_note
 from ..policy import Policy
 from ..served import Served
 from ..serving import Serving, together
@@ -90,7 +90,7 @@ class CTWLLogitsProcessor(v2.LogitsProcessor, v1.LogitsProcessor):  # type: igno
         note = None if admitted is None else admitted.of_text(admitted.number_of(params.seed))
         assert self.serving is not None  # noqa: S101 - its callers know
         given, fixed = without_note(params.extra_args), has_fixed_form(params)
-        return self.serving.begin(given, params.temperature, note, fixed_form=fixed)
+        return self.serving.begin(given, temperature_of(params), note, fixed_form=fixed)
 
     def apply(self, logits: torch.Tensor, ctx: Any = None) -> torch.Tensor:
         """Mark the rows of one step.
