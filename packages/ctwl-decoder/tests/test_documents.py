@@ -197,6 +197,11 @@ def test_a_charset_is_read_as_browsers_read_its_label(label: str, charset: str, 
     assert html.decoded(text.encode(charset), label) == text
 
 
+@pytest.mark.parametrize("code_page", [1252, 0, 10000, 65001])
+def test_letters_of_an_rtf_stay_whatever_code_page_it_names(code_page: int) -> None:
+    assert words(rf"{{\rtf1\ansi\ansicpg{code_page} Gr\'f6\'dfe}}".encode()) == "Gr\u00f6\u00dfe"
+
+
 def test_utf_7_is_no_charset_of_pages() -> None:
     assert not html.is_charset("utf-7")
     assert html.decoded(b"<p>+2AA-", "utf-7") == "<p>+2AA-"

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
+import re
+
 from ..errors import needing
+
+_CODE_PAGE = re.compile(r"\\ansicpg(\d{1,5})")
 
 
 def words_of(text: str) -> str:
@@ -13,4 +18,13 @@ def words_of(text: str) -> str:
     """
     with needing("documents", "RTF"):
         from striprtf import striprtf
-    return str(striprtf.rtf_to_text(text, errors="ignore")).strip()
+    return str(striprtf.rtf_to_text(_CODE_PAGE.sub(_known, text), errors="ignore")).strip()
+
+
+def _known(named: re.Match[str]) -> str:
+    """A code page that Python knows: under another one, striprtf would drop all letters beyond ASCII."""
+    try:
+        codecs.lookup(f"cp{named[1]}")
+    except LookupError:
+        return "\\ansicpg1252"
+    return named[0]
