@@ -1,4 +1,4 @@
-"""A toy provider: its model is the toy proxy, and it marks by ``unbiased`` or ``gumbel`` (spec sections 7.3, 8).
+"""A toy provider: its model is the toy proxy, and it marks by ``unbiased`` (spec sections 7.3, 8).
 
 Its texts are strings of printable ASCII. NumPy is enough: to try a decoder needs neither torch nor a model's weights.
 """
@@ -31,7 +31,6 @@ def write_toy(
     profile: str | Profile = TOY,
     key: bytes | None = None,
     alphabet: str = PRINTABLE,
-    raced: bool = False,
 ) -> str:
     """A text that carries a record; the same one for the same arguments, on every machine.
 
@@ -43,26 +42,19 @@ def write_toy(
         key: the provider's colour key, where the layout has an authenticator.
         alphabet: the characters that the model knows, of ASCII. Letters and the space alone make texts that no reader
             could take for marked up or wrapped, so that they have one variant (section 10).
-        raced: mark by ``gumbel``.
     """
     profile = get_profile(profile)
     draw = random.Random(seed)  # noqa: S311 - reproducible on purpose
     ids: list[int] = []
-    seen: dict[tuple[int, ...], set[int]] = {}
     known = np.frombuffer(alphabet.encode("ascii"), dtype=np.uint8)
     while len(ids) < tokens or ids[-1] == _SPACE:
         weights = _weights(ids[-profile.prefix_length :], profile.tokenizer.vocabulary, known)
         weights[list(profile.tokenizer.special)] = 0
         if not ids:
             weights[_SPACE] = 0
-        slot, context, seed_there = _place(profile, record, key, ids)
-        if seed_there is None:
-            token = _drawn(weights, 0, 1, draw.random())
-        elif raced:
-            token = _won(weights, seed_there, seen.setdefault((slot, *context), set()), draw.random())
-            seen[slot, *context].add(token)
-        else:
-            token = _drawn(weights, seed_there, 2, draw.random())
+        seed_there = _seed_of_place(profile, record, key, ids)
+        parts = 1 if seed_there is None else 2
+        token = _drawn(weights, seed_there or 0, parts, draw.random())
         ids.append(token)
     return bytes(ids).decode("ascii")
 
@@ -74,20 +66,18 @@ def _weights(prefix: Sequence[int], vocabulary: int, known: NDArray[np.uint8]) -
     return weights
 
 
-def _place(
-    profile: Profile, record: Record, key: bytes | None, ids: list[int]
-) -> tuple[int, tuple[int, ...], int | None]:
-    """The slot and the context of the next token, and its permutation's seed; None where nothing is marked."""
-    index, context = len(ids) - profile.prefix_length, tuple(ids[-profile.context_length :])
-    if index < 0:
-        return 0, context, None
+def _seed_of_place(profile: Profile, record: Record, key: bytes | None, ids: list[int]) -> int | None:
+    """The seed of the next token's permutation; None where nothing is marked."""
+    if len(ids) < profile.prefix_length:
+        return None
+    context = tuple(ids[-profile.context_length :])
     tail = ids[-min(slots.TAIL, profile.prefix_length) :]
     slot = slots.slot_of(record.layout.codes, hashing.slot_word(profile.key, tail))
     word = slot_seed(profile, context, layout=record.layout, slot=slot, nonce=record.beacon.nonce, key=key)
     code = np.array([record.carried[slot]], dtype=np.uint32)
     colour = int(hashing.code_colours(word, code, profile.colours)[0])
     seeds = hashing.permutation_seeds(hashing.partition_seed(profile.key, context), profile.colours)
-    return slot, context, int(seeds[colour])
+    return int(seeds[colour])
 
 
 def _drawn(weights: NDArray[np.uint64], seed: int, parts: int, chance: float) -> int:
@@ -96,15 +86,3 @@ def _drawn(weights: NDArray[np.uint64], seed: int, parts: int, chance: float) ->
     running = np.cumsum(weights[order])
     point = int(chance * -(-int(running[-1]) // parts))
     return int(order[np.searchsorted(running, point, side="right")])
-
-
-def _won(weights: NDArray[np.uint64], seed: int, seen: set[int], chance: float) -> int:
-    """The winner of an exponential race among tokens not drawn here before; other tokens keep their chance (8.4)."""
-    old = np.zeros_like(weights)
-    old[list(seen)] = weights[list(seen)]
-    point = int(chance * int(weights.sum()))
-    if point < int(old.sum()):
-        return int(np.searchsorted(np.cumsum(old), point, side="right"))
-    fresh = np.flatnonzero(weights - old)
-    lots = (hashing.ranks_of(np.uint32(seed), fresh).astype(np.float64) + 0.5) / 2.0**32
-    return int(fresh[np.argmin(-np.log1p(-lots) / weights[fresh].astype(np.float64))])

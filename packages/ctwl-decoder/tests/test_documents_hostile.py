@@ -26,7 +26,7 @@ from ctwl_decoder.apps.command import main
 from ctwl_decoder.apps.several import Verdict
 from ctwl_decoder.documents import limits
 from ctwl_decoder.documents.budget import Budget
-from ctwl_decoder.documents.isolated import open_file
+from ctwl_decoder.documents.isolated import open_isolated
 from ctwl_decoder.documents.kinds import outer_kind
 from ctwl_decoder.documents.opening import texts_in
 from ctwl_decoder.errors import DecoderError, DocumentRefused
@@ -250,7 +250,7 @@ QUICK = ("entities", "broken zip", "1 GB declared", "zips in zips", "deep JSON",
 
 
 def refused(name: str) -> DecoderError:
-    (found,) = open_file(HOSTILE[name](), "letter")
+    (found,) = open_isolated(HOSTILE[name](), "letter")
     assert isinstance(found.text, DecoderError)
     return found.text
 
@@ -292,7 +292,9 @@ def test_a_bound_holds_over_all_that_a_file_holds() -> None:
 
 
 def test_a_broken_part_does_not_hide_the_sound_ones() -> None:
-    found = open_file(packed({"a.txt": "One", "b.pdf": b"%PDF-1.7\n", "c.json": json.dumps({"a": 1})}), "letter.zip")
+    found = open_isolated(
+        packed({"a.txt": "One", "b.pdf": b"%PDF-1.7\n", "c.json": json.dumps({"a": 1})}), "letter.zip"
+    )
     assert [each.name for each in found] == ["letter.zip/a.txt", "letter.zip/b.pdf", "letter.zip/c.json"]
     assert found[0].text == "One" and isinstance(found[1].text, DecoderError)
 
@@ -307,7 +309,7 @@ def test_a_broken_part_does_not_hide_the_sound_ones() -> None:
     ],
 )
 def test_a_part_at_which_a_parser_fails_does_not_hide_the_sound_ones(odd: dict[str, str]) -> None:
-    found = open_file(packed({"a.txt": "One", **odd, "c.txt": "Two"}), "letter.zip")
+    found = open_isolated(packed({"a.txt": "One", **odd, "c.txt": "Two"}), "letter.zip")
     assert {each.name: each.text for each in found if isinstance(each.text, str)}.items() >= {
         "letter.zip/a.txt": "One", "letter.zip/c.txt": "Two"
     }.items()  # fmt: skip
@@ -316,7 +318,7 @@ def test_a_part_at_which_a_parser_fails_does_not_hide_the_sound_ones(odd: dict[s
 def test_a_mail_at_which_a_parser_fails_does_not_hide_the_others() -> None:
     head = "From a@b Mon Nov 2\nDate: a\nMime-Version: 1.0\n"
     box = f"{head}\nOne\n\n{head}Content-Disposition: inline;a*\n\nspam\n\n{head}\nTwo\n"
-    found = {each.name: each.text for each in open_file(box.encode(), "box")}
+    found = {each.name: each.text for each in open_isolated(box.encode(), "box")}
     assert (found["box/mail 1"], found["box/mail 3"]) == ("One", "Two")
 
 
@@ -341,7 +343,7 @@ def test_two_members_of_one_name_are_two() -> None:
         warnings.simplefilter("ignore")
         for words in ("One", "Two"):
             archive.writestr("../a.txt", words)
-    assert [each.text for each in open_file(data.getvalue(), "x")] == ["One", "Two"]
+    assert [each.text for each in open_isolated(data.getvalue(), "x")] == ["One", "Two"]
 
 
 def test_no_module_comes_from_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -349,20 +351,20 @@ def test_no_module_comes_from_the_current_folder(tmp_path: Path, monkeypatch: py
     for name in ("json", "zipfile", "striprtf", "re"):
         (tmp_path / f"{name}.py").write_text("from pathlib import Path\nPath('owned').touch()\n")
     monkeypatch.chdir(tmp_path)
-    (found,) = open_file(packed({"a.txt": "One"}), "letter.zip")
+    (found,) = open_isolated(packed({"a.txt": "One"}), "letter.zip")
     assert found.text == "One" and not (tmp_path / "owned").exists()
 
 
 def test_a_broken_archive_in_a_mail_does_not_hide_the_mail() -> None:
     part = '--b\nContent-Type: application/zip; name="a.zip"\nContent-Disposition: attachment\n\nPK\x03\x04 broken\n'
     mail = f'{_PARTS}Content-Type: multipart/mixed; boundary="b"\n\n--b\n\nHello.\n{part}--b--\n'
-    body, broken = open_file(mail.encode(), "x.eml")
+    body, broken = open_isolated(mail.encode(), "x.eml")
     assert (body.text, broken.name) == ("Hello.", "x.eml/a.zip") and isinstance(broken.text, DecoderError)
 
 
 def test_the_name_of_a_part_steers_no_terminal_and_breaks_no_line() -> None:
     names = ["a\x1b]0;owned\x07.txt", f"\nletter.zip/b: {FOUND}", "\u202egnp.txt", "c" * 60_000]
-    found = open_file(packed(dict.fromkeys(names, b"\x89PNG\r\n\x1a\n")), "letter.zip")
+    found = open_isolated(packed(dict.fromkeys(names, b"\x89PNG\r\n\x1a\n")), "letter.zip")
     told = [str(Verdict(each.name, each.text)) for each in found if isinstance(each.text, DecoderError)]
     assert len(told) == 4 and all(line.isprintable() and len(line) < 500 for line in told), told
 
@@ -383,7 +385,7 @@ def test_hidden_files_of_an_archive_are_no_texts() -> None:
         link = tarfile.TarInfo("link")
         link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
         archive.addfile(link)
-    assert [each.name for each in open_file(data.getvalue(), "x")] == ["x/a.txt"]
+    assert [each.name for each in open_isolated(data.getvalue(), "x")] == ["x/a.txt"]
 
 
 @pytest.mark.parametrize(

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import base64
-import io
 import json
 import re
 import textwrap
-import zipfile
 from collections.abc import Callable, Iterator
 from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
 import pytest
+from document_files import packed
 from running_service import serving_files
 from test_signposts import RECORDED, TRUSTED, URL
 
@@ -331,14 +330,6 @@ def test_what_is_dropped_is_taken_or_named(page: Any, tmp_path: Path) -> None:
     sync_api.expect(status).to_contain_text("It is a PDF")
 
 
-def zipped(parts: dict[str, str]) -> bytes:
-    found = io.BytesIO()
-    with zipfile.ZipFile(found, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, part in parts.items():
-            archive.writestr(name, part)
-    return found.getvalue()
-
-
 def documents(text: str) -> dict[str, bytes]:
     """A text in the files that people have."""
     parts = text.split("\n\n")
@@ -352,9 +343,9 @@ def documents(text: str) -> dict[str, bytes]:
     mail.add_attachment(b"%PDF-1.7", maintype="application", subtype="pdf", filename="more.pdf")
     book = '<package><item id="a" href="a.html"/><itemref idref="a"/></package>'
     return {
-        "a.docx": zipped({"[Content_Types].xml": "", "word/document.xml": f"<w:body xmlns:w='w'>{word}</w:body>"}),
-        "a.odt": zipped({"mimetype": "", "content.xml": f"<x>{odt}</x>"}),
-        "a.epub": zipped({
+        "a.docx": packed({"[Content_Types].xml": "", "word/document.xml": f"<w:body xmlns:w='w'>{word}</w:body>"}),
+        "a.odt": packed({"mimetype": "", "content.xml": f"<x>{odt}</x>"}),
+        "a.epub": packed({
             "META-INF/container.xml": '<rootfile full-path="b/a.opf"/>', "b/a.opf": book, "b/a.html": html,
         }),
         "a.html": html.encode(),

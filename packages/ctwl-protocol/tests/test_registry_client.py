@@ -134,7 +134,7 @@ def test_a_certificate_and_a_layout_are_appended(repository: Any) -> None:
     layout = {"kind": "layout", "number": 64, "name": "theatre", "owner": 42, "fields": fields}
     repository.offer(repository.next_registry(certificate, layout))
     assert repository.trusted.registry.certificate(bytes(32)).owner == "Somebody"
-    assert repository.trusted.registry.layout(64).owner == 42
+    assert [each.owner for each in repository.trusted.registry.layouts()] == [42]
 
 
 def test_roots_follow_one_another_and_those_on_the_way_may_have_expired(repository: Any, make_role: Any) -> None:

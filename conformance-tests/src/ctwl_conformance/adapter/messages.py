@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError, ValidationI
 
 from ctwl_protocol.numbers import NUMBERS
 from ctwl_protocol.records.record import RecordDocument
+from ctwl_protocol.registry.entries import ProviderCode
 from ctwl_protocol.schema import Part, describe_error, read_json
 
 PROTOCOL: Literal["ctwl-adapter/1"] = "ctwl-adapter/1"
@@ -69,7 +70,7 @@ class Started(Part):
     classes: Annotated[list[Role], Field(min_length=1, max_length=4)]
     profiles: _Names = Field([])
     families: _Names = Field([])
-    provider: Annotated[int, Field(ge=0, lt=1 << 10)] | None = None
+    provider: ProviderCode | None = None
     keep_days: Annotated[int, Field(ge=0, le=NUMBERS.asking.days)] = 0
     found: Annotated[str, Field(min_length=1, max_length=NUMBERS.asking.least_characters)] | None = None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -52,16 +52,11 @@ class ReferenceDecoder(_Answering):
     classes = ("decoder",)
     name = "ctwl-decoder"
 
-    def __init__(self, profiles: Iterable[str] = TOYS, open_decoder: Callable[[str], Decoder] | None = None) -> None:
-        """Keep the names of the profiles.
-
-        Args:
-            profiles: names of the profiles, or paths of private ones.
-            open_decoder: loads a profile's decoder; the default is the wheel's.
-        """
+    def __init__(self, profiles: Iterable[str] = TOYS) -> None:
+        """Keep the names of the profiles, or the paths of private ones."""
         super().__init__(profiles)
         self.families.append(FAMILY)
-        self._opened = cache(open_decoder or _open_decoder)
+        self._opened = cache(_open_decoder)
 
     def decode(self, request: Decode) -> Decoded:  # noqa: D102 - see Implementation
         return decoded(self._decoder(request.profile).decode(request.text, alpha=request.alpha, score="whole"))

@@ -25,7 +25,7 @@ from .classes import classes_of
 from .detectors import LEAST, STATUSES, Request, own_question, question, requests_of, wrong
 from .exceptions import Exceptions
 from .results import Measure, Question, Result, Statistics
-from .texts import ALPHA, FAMILIES, HUMAN, HUMAN_ALPHA, PUBLIC, TextFamily, code_of, human_texts, setting
+from .texts import ALPHA, FAMILIES, HUMAN, HUMAN_ALPHA, PUBLIC, TextFamily, human_texts, setting
 
 _SHOWN = 300
 """So many characters of a question or an answer are shown."""
@@ -228,7 +228,7 @@ def _is_right(found: Decoded, written: Written, layout: int) -> bool:
     if not found.detected:
         return False
     if layout == 1:
-        return found.code == code_of(written.record)
+        return found.code == written.record.record().beacon.code
     return found.record == written.record
 
 

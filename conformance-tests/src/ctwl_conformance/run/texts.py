@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from ctwl_protocol import Beacon
 from ctwl_protocol.numbers import NUMBERS
 from ctwl_protocol.profile import TOYS
+from ctwl_protocol.records.layouts import find_layout
 from ctwl_protocol.records.record import Record, RecordDocument
 
 from .bounds import Bound
@@ -167,20 +167,8 @@ def prompt(index: int) -> str:
 def record(layout: int, seed: int, index: int) -> RecordDocument:
     """The record of text number ``index``: its fields and nonce are drawn anew for each text."""
     draw = random.Random(f"{seed}/record/{layout}/{index}")  # noqa: S311 - reproducible on purpose
-    made = Record.of(layout, **{name: draw.getrandbits(bits) for name, bits in _fields(layout)})
+    made = Record.of(layout, **{field.name: draw.getrandbits(field.bits) for field in find_layout(layout).fields})
     return made.document()
-
-
-def _fields(layout: int) -> list[tuple[str, int]]:
-    from ctwl_protocol.records.layouts import find_layout
-
-    return [(field.name, field.bits) for field in find_layout(layout).fields]
-
-
-def code_of(document: RecordDocument) -> int:
-    """The code of a record's slot 0."""
-    fields = document.fields
-    return Beacon(fields["provider"], fields["version"], fields["nonce"]).code
 
 
 @cache

@@ -46,10 +46,6 @@ from .text.tokens import TokenizedVariant, tokenize_variants
 Progress = Callable[[int, int], None]
 
 
-def _silent(done: int, total: int) -> None:
-    pass
-
-
 class Screened(NamedTuple):
     """What a screen saw of a text: the outcome, None for a text that passes; the p-value; the number of tokens."""
 
@@ -167,7 +163,7 @@ class Decoder:
         alpha: float = ALPHA,
         score: Score | ScoreName = "auto",
         beacons: Iterable[tuple[int, int]] | None = None,
-        progress: Progress = _silent,
+        progress: Progress = lambda done, total: None,
     ) -> Report:
         """Read which codes a text carries and where, and how often chance would show them as clearly.
 
@@ -234,7 +230,7 @@ class Decoder:
         alpha: float = ALPHA,
         score: Score | ScoreName = "auto",
         beacons: Iterable[tuple[int, int]] | None = None,
-        progress: Progress = _silent,
+        progress: Progress = lambda done, total: None,
     ) -> Analysis:
         """:meth:`decode`, with the evidence at each token beside the report.
 

@@ -136,23 +136,19 @@ class RequestCancelled(ServiceError):
 # ---- ask ----
 
 
-class AskError(DecoderError):
-    """Base of the reasons for which a detector is not asked, or gives no answer."""
-
-
-class NoDetector(AskError):
+class NoDetector(DecoderError):
     """The registry names no detector to ask, or not that of a provider."""
 
 
-class NoConsent(AskError):
+class NoConsent(DecoderError):
     """Nobody agreed that the text is sent."""
 
 
-class AddressRefused(AskError):
+class AddressRefused(DecoderError):
     """A detector's address is no public one."""
 
 
-class NoAnswer(AskError):
+class NoAnswer(DecoderError):
     """A detector does not answer, or not within the bounds."""
 
 

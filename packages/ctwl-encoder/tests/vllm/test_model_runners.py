@@ -38,7 +38,7 @@ from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.integrations import serving
 from ctwl_encoder.integrations.truncation import keep_top
 from ctwl_encoder.integrations.vllm import processor
-from ctwl_encoder.integrations.vllm.admission import Admitted
+from ctwl_encoder.integrations.vllm.admission import SeededNote
 from ctwl_encoder.integrations.vllm.processor import CTWLLogitsProcessor
 from ctwl_encoder.models import load_model
 from ctwl_protocol.proxy import Proxy
@@ -77,7 +77,7 @@ class Runner:
         build_custom_logits_processors_params_validator(None)(params)
 
     def add(self, slot: int, prompt: list[int], params: SamplingParams) -> bool:
-        if Admitted.of(params.extra_args) is None:
+        if SeededNote.of(params.extra_args) is None:
             self.validate(params)
         self.slots.all_token_ids.gpu[slot, : len(prompt)] = torch.tensor(prompt)
         self.slots.prompt_len.np[slot] = len(prompt)
@@ -161,7 +161,7 @@ def test_requests_side_by_side_in_slots_that_come_back(folder: Path) -> None:
     for request in params:
         runner.validate(request)
     assert (params[0].top_p, params[1].top_p) == (1.0, 1.0)  # truncation is the plug-in's now
-    noted = [Admitted.of(request.extra_args) for request in params]
+    noted = [SeededNote.of(request.extra_args) for request in params]
     assert [each and (each.top_k, each.top_p, each.min_p) for each in noted] == [(0, 0.98, 0.0), (0, 1.0, 0.0)]
     for seed in range(1, 4):  # chance decides how much a text shows
         reports = read(decoder, write(runner, params, seed))
@@ -270,7 +270,7 @@ def test_parameters_that_are_used_again_are_as_they_were(folder: Path) -> None:
     nonces = set()
     for _ in range(40):
         runner.validate(params)
-        noted = Admitted.of(params.extra_args)
+        noted = SeededNote.of(params.extra_args)
         assert noted is not None and (noted.top_k, noted.top_p, noted.min_p) == (5, 0.9, 0.1)
         nonces.add(noted.nonce)
     assert len(nonces) > 10  # drawn anew for each request
@@ -322,7 +322,7 @@ def test_a_client_cannot_write_what_the_plug_in_notes(folder: Path, noted: Any) 
             runner.validate(SamplingParams(extra_args={"ctwl_admitted": other}))
     params = SamplingParams(extra_args={"ctwl_admitted": noted})
     runner.validate(params)
-    admitted = Admitted.of(params.extra_args)
+    admitted = SeededNote.of(params.extra_args)
     assert admitted is not None and (admitted.seed, admitted.own_seed) == (None, False)
     assert (admitted.top_k, admitted.top_p, admitted.min_p) == (0, 1.0, 0.0)
     for given in ({"ctwl_admitted": noted}, {"ctwl_provider": "x"}, {"ctwl_delta": "y"}):  # not judged: never raises
@@ -469,7 +469,7 @@ def test_a_request_is_noted_whatever_its_top_k(folder: Path, caplog: pytest.LogC
     runner = Runner(folder, {"provider": 42, "profile": PROFILE})
     params = SamplingParams(top_k=2**31, top_p=0.5)
     runner.validate(params)
-    noted = Admitted.of(params.extra_args)
+    noted = SeededNote.of(params.extra_args)
     assert noted is not None and (noted.top_k, noted.top_p, noted.min_p) == (2**31, 0.5, 0.0)
     assert runner.add(0, [1, 2, 3], params) and not caplog.records
 

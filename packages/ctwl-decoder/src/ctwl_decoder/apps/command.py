@@ -44,7 +44,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ctwl_protocol import get_profile
-from ctwl_protocol.command import closed_output_is_fine, command_parser, harmless, help_in, note, run_command
+from ctwl_protocol.command import (
+    closed_output_is_fine,
+    command_parser,
+    harmless,
+    help_in,
+    note,
+    run_command,
+    whole_number,
+)
 from ctwl_protocol.environment import PROXY, REGISTRY
 from ctwl_protocol.errors import FileUnwritable, ProxyNotFound
 from ctwl_protocol.files import check_writable, what_helps
@@ -81,12 +89,6 @@ _OTHER_PROFILE = (
     f"ctwl-decode: the text was read with the standard profile. If its provider names another one, name it too, for "
     f"example: --profile {OFFLINE}"
 )
-
-
-def _epoch(given: str) -> int:
-    if not given.isdecimal() or int(given) > MAX_EPOCH:
-        raise argparse.ArgumentTypeError(f"{given!r} is not an epoch; epochs are numbers from 0 to {MAX_EPOCH}")
-    return int(given)
 
 
 class _Schema(argparse.Action):
@@ -139,7 +141,7 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--epoch",
-        type=_epoch,
+        type=whole_number(0, MAX_EPOCH),
         action="append",
         metavar="N",
         help="key epoch in which a user may have been sealed; may be repeated (default 0)",

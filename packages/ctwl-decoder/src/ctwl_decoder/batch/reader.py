@@ -27,10 +27,6 @@ Progress = Callable[[float], None]
 """Called with the part of the work that is done, from 0 to 1."""
 
 
-def _silent(part: float) -> None:
-    pass
-
-
 @dataclass(frozen=True)
 class Row:
     """What was read of a text. The names are those of :class:`ctwl_decoder.Report`.
@@ -70,11 +66,6 @@ class Row:
         for each in (found, *found["spans"]):
             each["p_value"] = min(1.0, paid * each["p_value"])
         return cls(**found)
-
-    @property
-    def order(self) -> tuple[bool, float]:
-        """Of several profiles' rows, the one that shows the most comes first."""
-        return not self.detected, 2.0 if self.p_value is None else self.p_value
 
 
 @dataclass
@@ -137,7 +128,7 @@ class BatchReader:
         """All but the decoders, which each process opens for itself."""
         return {name: value for name, value in vars(self).items() if name != "decoders"}
 
-    def read(self, texts: Iterable[str | None], progress: Progress = _silent) -> list[Row]:
+    def read(self, texts: Iterable[str | None], progress: Progress = lambda part: None) -> list[Row]:
         """A row for each text; one that is no text, or cannot be read, gives a row with an error.
 
         Args:
@@ -164,7 +155,7 @@ class BatchReader:
             rows = [self._by(decoder, text, _within(i * share, share, progress)) for i, decoder in parts]
         except (NotText, InputTooLarge) as error:
             return Row(error=error.code, message=str(error))
-        return min(rows, key=lambda row: row.order)
+        return min(rows, key=lambda row: (not row.detected, 2.0 if row.p_value is None else row.p_value))
 
     def _by(self, decoder: Decoder, text: str, progress: Progress) -> Row:
         """What one profile shows of a text."""

@@ -11,7 +11,7 @@ from ..options import MAX_BYTES
 from ..text.input import read_bytes, shown, text_of
 from . import limits
 from .found import Found
-from .isolated import open_file
+from .isolated import open_isolated
 from .kinds import Kind, outer_kind, refusal
 
 MOST_FILES = 1000
@@ -59,7 +59,7 @@ def texts_of(name: str) -> list[Found]:
 
 
 def _opened(data: bytes, name: str, kind: Kind) -> list[Found]:
-    return open_file(data, name) if kind.opened else [Found(name, refusal(kind))]
+    return open_isolated(data, name) if kind.opened else [Found(name, refusal(kind))]
 
 
 def read_text(name: str) -> str:

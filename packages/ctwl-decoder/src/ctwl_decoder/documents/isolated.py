@@ -16,7 +16,7 @@ _ERRORS: dict[str, type[DecoderError]] = {
 }
 
 
-def open_file(data: bytes, name: str) -> list[Found]:
+def open_isolated(data: bytes, name: str) -> list[Found]:
     """Each text in a file, and why some of its parts have none; at least one of them.
 
     Args:

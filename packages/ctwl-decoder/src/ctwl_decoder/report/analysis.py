@@ -18,6 +18,10 @@ _AGAINST = (0.5, 1.0)
 """Nats from which a token is shown more strongly: chosen so that each score reaches every shade."""
 
 
+_AROUND = 24
+"""Tokens that are shown on both sides of a span of a long text. Chosen by hand: a line or two."""
+
+
 @dataclass(frozen=True)
 class Analysis:
     """A report with the evidence behind it.
@@ -44,10 +48,10 @@ class Analysis:
         for start, end, value in zip([0, *inner], [*inner, len(self.text)], values, strict=True):
             yield self.text[start:end], value
 
-    def shown(self, most: int, around: int = 24) -> NDArray[np.bool_]:
+    def shown(self, most: int) -> NDArray[np.bool_]:
         """Which tokens a report of limited length shows: bool (tokens,), at most ``most`` of them.
 
-        A short text is shown whole. Of a longer one the spans are shown with ``around`` tokens on both sides, or its
+        A short text is shown whole. Of a longer one the spans are shown with some tokens on both sides, or its
         beginning where there is no span.
         """
         tokens = len(self.contributions)
@@ -57,9 +61,9 @@ class Analysis:
         for span in self.report.spans:
             first = int(np.searchsorted(self.starts[1:], span.start, side="right"))
             last = int(np.searchsorted(self.starts[:-1], span.end, side="left"))
-            found[max(first - around, 0) : last + around] = True
+            found[max(first - _AROUND, 0) : last + _AROUND] = True
         if not self.report.spans:
-            found[:around] = True
+            found[:_AROUND] = True
         return np.asarray(found & (found.cumsum() <= most))
 
 

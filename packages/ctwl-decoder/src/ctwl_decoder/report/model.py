@@ -18,11 +18,13 @@ CHAT_TOKENS = 400
 """Tokens from which a code mostly shows in a chat, by larger models too (``evaluation/reading/models.py``)."""
 
 
-class _Data(BaseModel):
+class Data(BaseModel):
+    """What does not change, and has no other fields."""
+
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Hop(_Data):
+class Hop(Data):
     """One model that a text went through, as its beacon says."""
 
     provider: int = Field(ge=0, description="The provider's number.")
@@ -35,7 +37,7 @@ class Hop(_Data):
     )
 
 
-class ReadRecord(_Data):
+class ReadRecord(Data):
     """A record, as far as it was read."""
 
     layout: str | None = Field(
@@ -63,7 +65,7 @@ class ReadRecord(_Data):
     authenticated_p_value: float | None = Field(description="The p-value of that test.")
 
 
-class _Code(_Data):
+class _Code(Data):
     code: int = Field(ge=0, description="The code.")
     provider: int | None = Field(description="The beacon's provider; None where the profile's codes are not beacons.")
     version: int | None = Field(description="The beacon's model version.")
@@ -88,7 +90,7 @@ class Likeliest(_Code):
     """The best of all codes where nothing was found. It means nothing: some code is always the best."""
 
 
-class Signpost(_Data):
+class Signpost(Data):
     """A provider's own detector, as the registry names it. It points, and proves nothing."""
 
     provider: int = Field(ge=0, description="The provider's number.")
@@ -98,7 +100,7 @@ class Signpost(_Data):
     says: str = Field(description="The same in a sentence.")
 
 
-class OtherMark(_Data):
+class OtherMark(Data):
     """A public mark of another kind in a text: invisible characters. It is named, and no more."""
 
     scheme: Literal["microsoft", "c2pa", "variation-selectors", "tags", "zero-width"] = Field(
@@ -110,7 +112,7 @@ class OtherMark(_Data):
     says: str = Field(description="What they claim, in sentences.")
 
 
-class Report(_Data):
+class Report(Data):
     """The outcome of decoding one text.
 
     ``code`` and the fields read from it belong to the clearest span. They are None where nothing was found; the best of
@@ -193,7 +195,7 @@ class Report(_Data):
         return f"{self.outcome}:{code} p = {self.p_value:.2g}, {self.tokens} tokens, {self.profile}"
 
 
-class BodyReport(_Data):
+class BodyReport(Data):
     """The outcome of reading several texts of one origin together. It says nothing about any of them alone."""
 
     outcome: Literal["found", "none"] = Field(description='"found", or "none", where the test did not pass.')

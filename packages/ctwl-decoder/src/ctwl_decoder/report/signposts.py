@@ -7,20 +7,18 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ctwl_protocol import Beacon
 from ctwl_protocol.records.beacon import BEACON_FIELDS, check_field
 from ctwl_protocol.registry import Trusted
 
-from .model import Signpost, Span
+from .model import Data, Signpost, Span
 from .wording import ask_there, no_detector
 
 
-class Resolution(BaseModel):
+class Resolution(Data):
     """Who owns a code, and where to ask. It points, and proves nothing."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     code: int | None = Field(description="The code that was asked for; None where a provider was.")
     provider: int = Field(description="The provider's number.")

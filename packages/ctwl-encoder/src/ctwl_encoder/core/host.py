@@ -79,7 +79,7 @@ class HostMarker(Marker):
         ]
         self._mark(rows)
         for row in rows:
-            row.text.offers = BranchOffers.of(row.offers)
+            row.text.offers = BranchOffers((each.branch.path, each) for each in row.offers)
 
     def offers(self, text: TextState, likely: NDArray[np.float32]) -> list[BranchOffer]:
         """The branches of a text that may be marked, the one with most mass first.

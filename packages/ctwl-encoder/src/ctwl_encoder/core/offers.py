@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -64,11 +63,6 @@ class BranchOffer(NamedTuple):
 
 class BranchOffers(dict[Path, BranchOffer]):
     """See :class:`ctwl_encoder.core.text_state.Offers`: the offers of the host, by their paths."""
-
-    @classmethod
-    def of(cls, offers: Iterable[BranchOffer]) -> BranchOffers:
-        """The offers, by the paths of their branches."""
-        return cls((offer.branch.path, offer) for offer in offers)
 
     def mark(
         self, path: Path, index: int, token: int, written: int, previous: WrittenPosition | None

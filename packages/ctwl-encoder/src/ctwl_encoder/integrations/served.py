@@ -31,7 +31,7 @@ class Served:
         empty: the text without tokens.
         temperature: of sampling; 0 for greedy decoding.
         log: where its end is noted; None for nowhere.
-        observe: told its strategy and log2 of the p-value to expect, when it is finished.
+        observe: told its strategy, and how likely a reader finds its record, when it is finished.
         again: whether it was put off, and this is its rest.
         tokens: the tokens of the model that it has.
         text: the text with them.

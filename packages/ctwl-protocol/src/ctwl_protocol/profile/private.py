@@ -99,7 +99,7 @@ def check_private(profile: Profile) -> None:
         raise ProfileNotPrivate(f"the key of {profile.name} is public; make a private profile: ctwl-profile new")
 
 
-def write_private(path: str | Path, profile: Profile, passphrase: str | None = None) -> None:
+def write_private(path: str | Path, profile: Profile) -> None:
     """Write a private profile to a new file that a passphrase opens.
 
     Raises:
@@ -107,7 +107,7 @@ def write_private(path: str | Path, profile: Profile, passphrase: str | None = N
         FileUnwritable, PassphraseMissing: see :func:`ctwl_protocol.secret_file.write_secret`.
     """
     check_private(profile)
-    secret_file.write_secret(path, profile.to_bytes(), FORMAT, passphrase)
+    secret_file.write_secret(path, profile.to_bytes(), FORMAT)
 
 
 def _derive(profile: Profile, info: bytes, length: int) -> bytes:

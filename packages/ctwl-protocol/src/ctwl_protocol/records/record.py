@@ -22,17 +22,14 @@ class RecordDocument(Part):
     layout: int
     fields: dict[str, int]
 
-    def record(self, more: Sequence[Layout] = ()) -> Record:
+    def record(self) -> Record:
         """The record itself.
 
-        Args:
-            more: layouts besides the specification's.
-
         Raises:
-            LayoutUnknown: there is no such layout.
+            LayoutUnknown: the specification has no such layout.
             FieldOutOfRange: a field is missing, unknown, or does not fit.
         """
-        layout = find_layout(self.layout, more)
+        layout = find_layout(self.layout)
         return Record(layout, layout.pack(self.fields))
 
 

@@ -161,11 +161,6 @@ class Registry(Document):
         begun = [epoch.epoch for epoch in owner.epochs if epoch.since <= at] if owner else []
         return begun[-1] if begun else None
 
-    def layout(self, number: int) -> LayoutEntry | None:
-        """A registered layout; None where there is none."""
-        found = self._by_identity.get(("layout", number))
-        return found if isinstance(found, LayoutEntry) else None
-
     def layouts(self) -> list[LayoutEntry]:
         """The registered layouts, in the order of their registration."""
         return [entry for entry in self.entries if isinstance(entry, LayoutEntry)]

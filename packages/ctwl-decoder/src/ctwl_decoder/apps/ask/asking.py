@@ -102,7 +102,7 @@ def _passages(report: Report, provider: int) -> list[tuple[int, int]]:
 
 def ask_all(
     asked: Sequence[Query],
-    network: Network | None = None,
+    network: Network,
     tokens: Mapping[int, str] | None = None,
     seconds: float = SECONDS,
 ) -> list[Reply]:
@@ -114,7 +114,7 @@ def ask_all(
         tokens: bearer tokens, by provider.
         seconds: for all of it.
     """
-    network, tokens = network or Network(), tokens or {}
+    tokens = tokens or {}
     replies: list[Future[Reply]] = [Future() for _ in asked]
     for number, (query, reply) in enumerate(zip(asked, replies, strict=True)):
         # No pool: at its end Python waits for a pool's threads, and a look-up of a name cannot be interrupted.

@@ -21,8 +21,9 @@ import sys
 from collections.abc import Sequence
 
 from ctwl_protocol.asking import MAX_TEXT, is_token
-from ctwl_protocol.command import closed_output_is_fine, command_parser, help_in, note
+from ctwl_protocol.command import closed_output_is_fine, command_parser, help_in, note, whole_number
 from ctwl_protocol.environment import PROXY, REGISTRY
+from ctwl_protocol.numbers import NUMBERS
 from ctwl_protocol.registry import load_trusted
 
 from ...documents.files import read_text
@@ -47,8 +48,9 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument("--whole", action="store_true", help="send the whole text, not the passages found alone")
     parser.add_argument(
-        "--keep-days", type=int, default=0, metavar="N", help="days that a detector may keep the text (default 0)"
-    )
+        "--keep-days", type=whole_number(0, NUMBERS.asking.days), default=0, metavar="N",
+        help="days that a detector may keep the text (default 0)",
+    )  # fmt: skip
     parser.add_argument(
         "--token", type=_token, action="append", default=[], metavar="N=FILE",
         help="a file with the bearer token for provider N's detector; may be repeated",
@@ -93,8 +95,8 @@ def _read_token(file: str) -> str:
 
 def _ask(arguments: argparse.Namespace) -> Answers:
     check_alpha(arguments.alpha)
-    if not 1 <= arguments.seconds <= 60 or not 0 <= arguments.keep_days <= 366:
-        raise OptionOutOfRange("--seconds lies between 1 and 60, --keep-days between 0 and 366")
+    if not 1 <= arguments.seconds <= 60:
+        raise OptionOutOfRange("--seconds lies between 1 and 60")
     tokens = {provider: _read_token(file) for provider, file in arguments.token}
     registry, text = load_trusted(), read_text(arguments.file)
     if arguments.provider and len(text) > MAX_TEXT:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ctwl_protocol.asking import Basis, Question
 
-from ...report.model import Signpost
+from ...report.model import Data, Signpost
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,7 @@ Outcome: TypeAlias = Literal["found", "none", "unable", "refused", "no-answer"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 
-class _Data(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Reply(_Data):
+class Reply(Data):
     """What became of one question. Words are the detector's own and may be hostile; whoever shows them escapes them."""
 
     provider: int = Field(description="The provider's number.")
@@ -63,7 +59,7 @@ class Reply(_Data):
     code: str | None = Field(default=None, description="Why there is no answer, for programs.")
 
 
-class Answers(_Data):
+class Answers(Data):
     """All answers about one text."""
 
     routed: bool = Field(description="Whether all providers were asked, because the text has no signpost.")

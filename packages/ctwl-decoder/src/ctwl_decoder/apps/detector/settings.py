@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ctwl_protocol.asking import Basis
+from ctwl_protocol.numbers import NUMBERS
+from ctwl_protocol.registry.entries import ProviderCode
 from ctwl_protocol.schema import describe_error
 
 from ...errors import DetectorMalformed
@@ -20,7 +22,7 @@ _Key = Annotated[int, Field(ge=0, lt=1 << 64)]
 class _Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    provider: int = Field(ge=0, lt=1 << 10, description="The provider's number in the registry.")
+    provider: ProviderCode = Field(description="The provider's number in the registry.")
 
 
 class _ByTokens(_Settings):
@@ -73,7 +75,7 @@ class Program(_Settings):
     command: list[str] = Field(min_length=1, max_length=64)
     basis: list[Basis] = Field(default=["watermark"], min_length=1, max_length=4)
     measured: bool = Field(default=True, description="Whether its rates were measured on texts, or computed.")
-    keeps_days: int = Field(default=0, ge=0, le=366, description="How many days it keeps a text.")
+    keeps_days: int = Field(default=0, ge=0, le=NUMBERS.asking.days, description="How many days it keeps a text.")
 
 
 Settings = Annotated[Kgw | SynthId | Gumbel | Ctwl | Program, Field(discriminator="kind")]

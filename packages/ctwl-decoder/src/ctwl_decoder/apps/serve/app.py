@@ -12,6 +12,7 @@ from fastapi_offline import FastAPIOffline
 from starlette.responses import Response
 
 from ctwl_protocol.proxy import Proxy
+from ctwl_protocol.registry.entries import ProviderCode
 
 from ... import __version__
 from ...documents.files import words_in
@@ -128,7 +129,7 @@ def _add_resolver(app: FastAPI, service: Service) -> None:
     )
     async def resolve(
         code: Annotated[int | None, Query(ge=0, lt=1 << 20, description="A code.")] = None,
-        provider: Annotated[int | None, Query(ge=0, lt=1 << 10, description="A provider's number.")] = None,
+        provider: Annotated[ProviderCode | None, Query(description="A provider's number.")] = None,
     ) -> Resolution:
         if code is not None and provider is None:
             return resolve_code(service.registry, code)

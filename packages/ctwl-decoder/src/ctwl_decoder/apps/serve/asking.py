@@ -10,7 +10,9 @@ from fastapi.responses import HTMLResponse
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from starlette.responses import Response
 
+from ctwl_protocol.numbers import NUMBERS
 from ctwl_protocol.registry import Trusted
+from ctwl_protocol.registry.entries import ProviderCode
 
 from ...errors import InputTooLarge, NoConsent
 from ...options import ALPHA
@@ -50,7 +52,9 @@ class Asking(BaseModel):
         default=None, description="Ask this provider's detector about the whole text, without reading it first."
     )
     level: float = Field(default=ALPHA, gt=0, lt=1, description="Level of all questions together.")
-    keep_days: int = Field(default=0, ge=0, le=366, description="Days that a detector may keep the text.")
+    keep_days: int = Field(
+        default=0, ge=0, le=NUMBERS.asking.days, description="Days that a detector may keep the text."
+    )
     whole: bool = Field(default=False, description="Send the whole text, not the passages found alone.")
 
 
@@ -85,7 +89,7 @@ def add_asking(app: FastAPI, service: Service, network: Network) -> None:
     )
     async def ask_page(
         request: Request,
-        provider: Annotated[int, Form(ge=0, lt=1 << 10)],
+        provider: Annotated[ProviderCode, Form()],
         text: Annotated[str, Form(min_length=1)],
         consent: Annotated[str, Form()] = "",
     ) -> Response:

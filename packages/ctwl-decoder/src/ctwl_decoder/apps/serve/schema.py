@@ -10,6 +10,7 @@ from starlette.requests import Request
 
 from ctwl_protocol import Profile
 from ctwl_protocol.profile import has_public_key
+from ctwl_protocol.registry.entries import ProviderCode
 
 from ...errors import UnsupportedType
 from ...options import ALPHA, ScoreName
@@ -53,7 +54,7 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Provider = Annotated[int, Field(ge=0, lt=1 << 10), BeforeValidator(_whole)]
+Provider = Annotated[ProviderCode, BeforeValidator(_whole)]
 _Version = Annotated[int, Field(ge=0, lt=1 << 4), BeforeValidator(_whole)]
 
 

@@ -18,7 +18,7 @@ _OPEN = 0, 1.0, 0.0
 """Top-k, top-p and min-p that leave nothing out."""
 
 
-class Admitted(Note):
+class SeededNote(Note):
     """The note of a request, among its extra arguments.
 
     vLLM gives completion ``i`` of one request (``n``) the seed of the request plus ``i``, and nothing else that tells
@@ -68,7 +68,7 @@ def admit(params: Any) -> None:
     if request.strategy.keeps_distribution:
         taken |= {each: getattr(params, each) for each in TRUNCATION}
         params.top_k, params.top_p, params.min_p = _OPEN
-    note = Admitted.drawn(name, seed=params.seed, **taken).logged(policy, request, params.n)
+    note = SeededNote.drawn(name, seed=params.seed, **taken).logged(policy, request, params.n)
     params.extra_args = {**(params.extra_args or {}), NOTED: note.model_dump()}
 
 
@@ -80,7 +80,7 @@ def has_fixed_form(params: Any) -> bool:
 
 def _restore(params: Any) -> None:
     """Undo what an earlier :func:`admit` changed: a client in the same process may use its parameters again."""
-    before = Admitted.of(params.extra_args)
+    before = SeededNote.of(params.extra_args)
     if before is not None:
         if (params.top_k, params.top_p, params.min_p) == _OPEN:
             params.top_k, params.top_p, params.min_p = (getattr(before, each) for each in TRUNCATION)

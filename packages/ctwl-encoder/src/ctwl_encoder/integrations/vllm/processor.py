@@ -25,7 +25,7 @@ from ..policy import Policy
 from ..served import Served
 from ..serving import Serving, together
 from ..truncation import truncated
-from .admission import Admitted, admit, has_fixed_form, policy_of
+from .admission import SeededNote, admit, has_fixed_form, policy_of
 from .rows_v1 import RowsV1
 from .rows_v2 import RowsV2, calls_of_a_step
 
@@ -86,8 +86,8 @@ class CTWLLogitsProcessor(v2.LogitsProcessor, v1.LogitsProcessor):  # type: igno
 
     def _begin(self, params: Any) -> Served | None:
         """The text of a request; None where it is not marked."""
-        admitted = Admitted.of(params.extra_args)
-        note = None if admitted is None else admitted.of_text(admitted.number_of(params.seed))
+        found = SeededNote.of(params.extra_args)
+        note = None if found is None else found.of_text(found.number_of(params.seed))
         assert self.serving is not None  # noqa: S101 - its callers know
         given, fixed = without_note(params.extra_args), has_fixed_form(params)
         return self.serving.begin(given, temperature_of(params), note, fixed_form=fixed)
