@@ -32,7 +32,8 @@ from ctwl_decoder.options import MAX_BYTES
 def read(place: Path | str, text: str = "text", *keep: str) -> list[dict[str, Any]]:
     """All documents of a corpus."""
     columns = Columns(text, keep)
-    return [row for file in list_corpus([place]).files for row, _ in documents(file, columns)]
+    found = (row for file in list_corpus([place]).files for row, _ in documents(file, columns))
+    return [row.get("kept", {}) | row for row in found]
 
 
 def texts(place: Path | str, text: str = "text") -> list[str]:
@@ -187,6 +188,9 @@ def test_what_is_no_path_is_refused(path: str) -> None:
 def test_kept_fields_that_are_called_as_ours_are_renamed() -> None:
     names = results_schema(Columns(keep=("url", "version", "source"))).names
     assert names[:5] == ["source", "row", "url", "own_version", "own_source"] and "version" in names
+    for keep in (("id", "id"), ("code", "own_code")):
+        with pytest.raises(OptionOutOfRange, match="two kept fields"):
+            Columns(keep=keep)
 
 
 @pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.binary_view()])
@@ -263,6 +267,46 @@ def test_an_archive_that_was_cut_off_packed_keeps_what_came_before(tmp_path: Pat
     whole = gzip.compress(PAGE + record("conversion", random.Random(1).randbytes(1 << 20)), 1)
     (tmp_path / "a.warc.gz").write_bytes(whole[: len(whole) // 2])
     assert texts(tmp_path) == ["café", "input-unreadable"]
+
+
+@pytest.mark.parametrize(
+    ("coding", "pack"),
+    [
+        ("br", lambda data: pa.compress(data, "brotli", asbytes=True)),
+        ("zstd", zstd),
+        ("gzip", gzip.compress),
+        ("x-gzip", gzip.compress),
+        ("gzip, br", lambda data: pa.compress(gzip.compress(data), "brotli", asbytes=True)),
+        ("br", bytes),  # a crawler unpacked it, and kept the header
+        ("klingon", bytes),
+    ],
+)
+def test_a_page_is_read_however_its_server_packed_it(tmp_path: Path, coding: str, pack: Any) -> None:
+    http = f"Content-Type: text/html\nContent-Encoding: {coding}"
+    (tmp_path / "a.warc").write_bytes(record("response", pack("<p>café</p>".encode()), http=http))
+    assert texts(tmp_path) == ["café"]
+
+
+def test_a_page_that_is_a_bomb_is_too_large(tmp_path: Path) -> None:
+    http = "Content-Type: text/html\nContent-Encoding: br"
+    body = pa.compress(bytes(MAX_BYTES * 9), "brotli", asbytes=True)
+    (tmp_path / "a.warc").write_bytes(record("response", body, http=http))
+    assert texts(tmp_path) == ["input-too-large"]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstd], ids=["gz", "zst"])
+def test_lines_before_the_place_where_a_packed_file_is_cut_off_are_read(tmp_path: Path, pack: Any) -> None:
+    lines = b"".join(json.dumps({"text": random.Random(i).randbytes(40).hex()}).encode() + b"\n" for i in range(2000))
+    name = "a.jsonl.gz" if pack is gzip.compress else "a.jsonl.zst"
+    (tmp_path / name).write_bytes(pack(lines)[:-4])
+    *found, last = texts(tmp_path)
+    assert last == "input-unreadable" and len(found) >= 1300  # zstd packs blocks of 128 KiB
+
+
+@pytest.mark.parametrize("name", ["a.jsonl.gz", "a.jsonl.zst"])
+def test_a_packed_file_without_a_byte_is_broken(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"")
+    assert texts(tmp_path) == ["input-unreadable"]
 
 
 def test_a_wet_file_as_common_crawl_has_it(tmp_path: Path) -> None:

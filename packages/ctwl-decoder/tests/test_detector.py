@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+import pydoc_data.topics
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event, Timer
 from typing import Any
 
 import httpx
@@ -27,11 +30,12 @@ from ctwl_decoder.apps.detector.philox import CONTEXT, context_of, philox_words
 from ctwl_decoder.apps.detector.rates import Rates
 from ctwl_decoder.apps.detector.settings import Gumbel, Program, read_settings
 from ctwl_decoder.apps.serve.limits import Limits
-from ctwl_decoder.errors import DetectorMalformed, RateExceeded
+from ctwl_decoder.errors import DetectorMalformed, RateExceeded, RequestCancelled, ServiceClosing
 from ctwl_protocol.asking import Answer, Question
 from ctwl_protocol.proxy import open_proxy
 
 TEXT = "The council met on Tuesday and talked about the bridge, the school and the weather."
+PLAIN = " ".join(pydoc_data.topics.topics["exceptions"].split()[:150])
 TOKEN = "c2VjcmV0LXRva2VuLTEyMzQ"
 
 
@@ -40,7 +44,8 @@ class Played(Detector):
 
     def __init__(self, found: Finding, **settings: Any) -> None:
         self.settings = Program(provider=700, kind="command", command=["none"], **settings)
-        self._detect = lambda text, level: found
+        self._model_thread = ThreadPoolExecutor(1)
+        self._detect = lambda *_: found
 
 
 @contextmanager
@@ -147,7 +152,7 @@ def test_an_allowance_comes_back_and_others_have_their_own() -> None:
 
 def test_a_text_is_in_no_log(caplog: pytest.LogCaptureFixture) -> None:
     class Failing(Played):
-        def answer(self, question: Question) -> Answer:
+        def answer(self, question: Question, given_up: Event | None = None) -> Answer:
             raise RuntimeError(question.text)
 
     caplog.set_level(logging.DEBUG)
@@ -279,6 +284,43 @@ def test_any_bytes_are_settings_or_refused(tmp_path_factory: pytest.TempPathFact
     file.write_bytes(data)
     with pytest.raises(DetectorMalformed):
         read_settings(str(file))
+
+
+def test_a_text_of_too_many_tokens_is_refused_as_by_the_service(tmp_path: Path) -> None:
+    told = {"provider": 700, "kind": "ctwl", "profile": OFFLINE, "light": True}
+    (tmp_path / "ours.json").write_text(json.dumps(told))
+    with serving(Detector(read_settings(str(tmp_path / "ours.json")), 100)) as client:
+        reply = client.post("/", json=question(text=TEXT * 20))
+    assert (reply.status_code, reply.json()["code"]) == (413, "input-too-large")
+
+
+def test_a_question_that_was_given_up_takes_no_turn_of_the_language_model(tmp_path: Path) -> None:
+    (tmp_path / "ours.json").write_text(json.dumps({"provider": 700, "kind": "ctwl", "profile": OFFLINE}))
+    detector, given_up = Detector(read_settings(str(tmp_path / "ours.json"))), Event()
+    assert detector.answer(Question(**question(text=PLAIN))).outcome == "none"
+    given_up.set()
+    with pytest.raises(RequestCancelled):
+        detector.answer(Question(**question(text=PLAIN)), given_up)
+    detector.close()
+    with pytest.raises(ServiceClosing):
+        detector.answer(Question(**question(text=PLAIN)))
+
+
+def test_a_command_for_which_nobody_waits_is_ended() -> None:
+    command = [sys.executable, "-c", "import time; time.sleep(600)"]
+    given_up = Event()
+    detector = Detector(Program(provider=700, kind="command", command=command))
+    Timer(0.2, given_up.set).start()
+    with pytest.raises(RequestCancelled):
+        detector.answer(Question(**question()), given_up)
+
+
+def test_refusals_are_counted_by_their_reason(client: httpx.Client) -> None:
+    client.post("/", json=question(provider=701))
+    client.get("/other")
+    metrics = client.get("/metrics").text
+    for reason in ("provider-unknown", "not-found"):
+        assert f'ctwl_rejected_total{{reason="{reason}"}}' in metrics
 
 
 def test_what_cannot_be_loaded_ends_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

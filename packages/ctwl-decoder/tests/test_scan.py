@@ -320,6 +320,35 @@ def test_columns_of_every_kind(
         assert [row["key"] for row in rows(tmp_path / "o")] == ["0", "1"]
 
 
+@pytest.mark.parametrize("name", ["source", "row", "text", "kept", "error", "message", "code"])
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_a_kept_field_may_have_any_name(
+    decoder: Decoder, settings: Settings, tmp_path: Path, name: str, form: str
+) -> None:
+    records = [{"text": PLAIN, name: PLAIN if name == "text" else "books"}, {"text": PLAIN}]
+    if form == "jsonl":
+        (tmp_path / "a.jsonl").write_text("".join(json.dumps(each) + "\n" for each in records))
+    else:
+        pq.write_table(pa.Table.from_pylist(records), tmp_path / "a.parquet")
+    scan([tmp_path / f"a.{form}"], tmp_path / "o", by(decoder, settings), columns=Columns(keep=(name,)))
+    first, second = rows(tmp_path / "o")
+    own = name if name in ("text", "kept") else f"own_{name}"
+    assert (first[own], second[own]) == ((PLAIN, PLAIN) if name == "text" else ("books", None))
+    assert (first["source"], first["row"], first["error"]) == (str(tmp_path / f"a.{form}"), 0, None)
+
+
+def test_a_job_whose_output_lies_in_the_corpus_by_another_name_goes_on(
+    decoder: Decoder, settings: Settings, never: ChunkReader, tmp_path: Path
+) -> None:
+    (tmp_path / "corpus").mkdir()
+    jsonl(tmp_path / "corpus" / "a.jsonl", [PLAIN])
+    (tmp_path / "link").symlink_to("corpus")
+    out = tmp_path / "link" / "out.parquet"
+    scan([tmp_path / "corpus"], out, by(decoder, settings))
+    assert [row["source"] for row in rows(out)] == [str(tmp_path / "corpus" / "a.jsonl")]
+    assert len(list_corpus([tmp_path / "corpus"], without=[out]).files) == 1
+
+
 @pytest.mark.parametrize(
     "ids",
     [
@@ -332,13 +361,15 @@ def test_columns_of_every_kind(
 def test_ids_that_python_cannot_hold_are_no_ids(tmp_path: Path, ids: dict[str, pa.Array]) -> None:
     pq.write_table(pa.table({"text": [PLAIN], **ids}), tmp_path / "a.parquet")
     (file,) = list_corpus([tmp_path]).files
-    assert [(row["text"], row.get("id")) for row, _ in documents(file, Columns(keep=("id",)))] == [(PLAIN, None)]
+    ((row, _),) = documents(file, Columns(keep=("id",)))
+    assert (row["text"], row["kept"].get("id")) == (PLAIN, None)
 
 
 def test_two_columns_of_ids_are_none(tmp_path: Path) -> None:
     pq.write_table(pa.table([[PLAIN], ["a"], ["b"]], names=["text", "id", "id"]), tmp_path / "a.parquet")
     (file,) = list_corpus([tmp_path]).files
-    assert [(row["text"], row.get("id")) for row, _ in documents(file, Columns(keep=("id",)))] == [(PLAIN, None)]
+    ((row, _),) = documents(file, Columns(keep=("id",)))
+    assert (row["text"], row["kept"].get("id")) == (PLAIN, None)
 
 
 def test_a_column_whose_name_is_no_text_is_a_row_with_an_error(
@@ -886,6 +917,11 @@ def test_an_interrupted_command_says_how_to_go_on(
     printed = capsys.readouterr()
     assert "the same command begins again" in printed.err  # no part was done yet
     assert printed.out == ""
+    ways = iter([True] * 65 + [False])
+    with monkeypatch.context() as patched:
+        patched.setattr(Decoder, "decode", interrupted)
+        assert main([*command, "--restart"]) == 130
+    assert "the same command without --restart goes on there" in capsys.readouterr().err
     assert main(command) == 0
     assert len(rows(tmp_path / "o")) == 70
 

@@ -26,7 +26,7 @@ SECONDS = 1.0
 BODY = 250 << 10
 """Bytes, a little less than the service takes."""
 
-POST = b"POST %s HTTP/1.1\r\nhost: x\r\ncontent-type: %s\r\n"
+POST = b"POST %s HTTP/1.1\r\nhost: localhost\r\ncontent-type: %s\r\n"
 JSON, FORM, PARTS = b"application/json", b"application/x-www-form-urlencoded", b"multipart/form-data; boundary=x"
 
 
@@ -64,12 +64,14 @@ ATTACKS: dict[str, Callable[[], Iterable[bytes]]] = {
     "a body without end that is refused at once": lambda: itertools.chain(
         [POST % (b"/v1/decode", JSON) + b"content-length: 1000000000000\r\n\r\n"], itertools.repeat(b" " * 0x8000, 4000)
     ),
-    "a head of many fields, all at once": lambda: [b"GET / HTTP/1.1\r\nhost: x\r\n" + b"a:\r\n" * 60_000 + b"\r\n"],
+    "a head of many fields, all at once": lambda: [
+        b"GET / HTTP/1.1\r\nhost: localhost\r\n" + b"a:\r\n" * 60_000 + b"\r\n"
+    ],
     "heads of as many fields as one may have": lambda: (
-        [b"GET /healthz HTTP/1.1\r\nhost: x\r\n" + b"a:\r\n" * 3900 + b"\r\n"] * 300
+        [b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n" + b"a:\r\n" * 3900 + b"\r\n"] * 300
     ),
-    "a head of one field": lambda: [b"GET / HTTP/1.1\r\nhost: x\r\na: " + b"a" * 5_000_000 + b"\r\n\r\n"],
-    "requests that do not wait for answers": lambda: [b"GET /v1/profile HTTP/1.1\r\nhost: x\r\n\r\n" * 20_000],
+    "a head of one field": lambda: [b"GET / HTTP/1.1\r\nhost: localhost\r\na: " + b"a" * 5_000_000 + b"\r\n\r\n"],
+    "requests that do not wait for answers": lambda: [b"GET /v1/profile HTTP/1.1\r\nhost: localhost\r\n\r\n" * 20_000],
     "JSON of many lists": lambda: itertools.chain.from_iterable(
         whole(b"/v1/decode", JSON, b'{"text":"a","beacons":[' + b",".join([b"[1,1]"] * (BODY // 6)) + b"]}")
         for _ in range(8)
@@ -82,7 +84,7 @@ ATTACKS: dict[str, Callable[[], Iterable[bytes]]] = {
     ),
     "a form of many lines": lambda: whole(b"/report", PARTS, PART + b"a:b\r\n" * (BODY // 5) + b"\r\n\r\n--x--"),
     "codes for an API that is down": lambda: [
-        b"GET /v1/matches/byBinding?alg=org.ctwl.smollm2-135m.vanilla.1&value=AKjH HTTP/1.1\r\nhost: x\r\n\r\n"
+        b"GET /v1/matches/byBinding?alg=org.ctwl.smollm2-135m.vanilla.1&value=AKjH HTTP/1.1\r\nhost: localhost\r\n\r\n"
     ],
     "texts that cost most, by ranks": lambda: whole(b"/v1/decode", JSON, text("light")),
     "texts that cost most": lambda: whole(b"/v1/decode", JSON, text("whole")),
@@ -114,6 +116,21 @@ def slowest(url: str, seconds: float) -> float:
         longest = max(longest, time.monotonic() - begun)
         time.sleep(0.02)
     return longest
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost", 200), ("127.0.0.1:8000", 200), ("[::1]:8000", 200), ("a.localhost:1", 200),
+        ("evil.example", 421), ("127.0.0.1.evil.example:8000", 421), ("localhost.evil.example", 421), ("[", 421),
+    ],
+)  # fmt: skip
+def test_a_service_of_this_machine_answers_to_no_other_name(service: str, host: str, status: int) -> None:
+    """A page that leads its own name to this machine reads nothing."""
+    reply = httpx.get(f"{service}/v1/profile", headers={"host": host})
+    assert reply.status_code == status
+    if status == 421:
+        assert reply.json()["code"] == "host-unknown"
 
 
 @pytest.mark.parametrize(

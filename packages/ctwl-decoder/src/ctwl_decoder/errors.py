@@ -121,6 +121,10 @@ class BodyTooSlow(TimedOut):
     """A request's body did not arrive in time."""
 
 
+class HostUnknown(ServiceError):
+    """A request names another host than this machine, which alone the service is for."""
+
+
 class ServiceClosing(ServiceError):
     """The service is shutting down."""
 

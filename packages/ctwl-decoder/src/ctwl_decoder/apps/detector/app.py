@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
+from threading import Event
 
 from fastapi import FastAPI, Request
 from fastapi.responses import PlainTextResponse, Response
@@ -43,12 +44,13 @@ def create_app(
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
+        await asyncio.to_thread(detector.close)
         await asyncio.to_thread(admission.close)
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, lifespan=lifespan)
     _add_questions(app, detector, _Gate(tokens, per_minute), limits, admission, metrics)
     add_operation(app, admission, metrics)
-    add_error_handlers(app)
+    add_error_handlers(app, metrics)
     endpoints = frozenset(["/", "/healthz", "/readyz", "/metrics"])
     app.add_middleware(Front, limits=limits, metrics=metrics, endpoints=endpoints)
     return app
@@ -68,8 +70,12 @@ def _add_questions(
         if len(question.text) > limits.characters:
             raise InputTooLarge(f"a text has at most {limits.characters:,} characters here; ask about a passage")
         detector.check(question)
-        work = admission.run(client_of(request.scope["client"]), lambda: detector.answer(question))
-        answer = await while_connected(request, work)
+        given_up = Event()
+        work = admission.run(client_of(request.scope["client"]), lambda: detector.answer(question, given_up))
+        try:
+            answer = await while_connected(request, work)
+        finally:
+            given_up.set()
         outcomes.labels(answer.outcome).inc()
         return Response(answer.to_bytes(), media_type="application/json")
 

@@ -9,7 +9,7 @@ ours.json holds the provider's number in the registry, and what the detector is;
   {"provider": 42, "kind": "kgw", "tokenizer": "model/", "hashing_key": 15485863}
   {"provider": 42, "kind": "synthid", "tokenizer": "model/", "keys": [654, 400, 836], "ngram_len": 5}
   {"provider": 42, "kind": "gumbel", "tokenizer": "model/", "key": 1234567}
-  {"provider": 42, "kind": "ctwl", "profile": "mine.ctwl"}
+  {"provider": 42, "kind": "ctwl", "profile": "mine.ctwl"}      "light": true reads quicker, and finds less
   {"provider": 42, "kind": "command", "command": ["our-detector", "--stdin"], "measured": true}
 A command has the text on its standard input and the level as its last word, and prints
   {"error_rate": 0.003, "places": [[0, 812]], "says": "..."}
@@ -46,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--rate", type=float, default=60.0, metavar="N", help="questions a minute of one asker (default 60)"
     )
-    add_service_options(parser, 8080, without="tokens")
+    add_service_options(parser, 8080)
     return parser
 
 
@@ -70,7 +70,7 @@ def _serve(arguments: argparse.Namespace) -> int:
             from .detect import Detector
         trusted = trusted_of(arguments, listener)
         log_requests(access_log=arguments.access_log)
-        app = create_app(Detector(settings), limits, tokens=tokens, per_minute=arguments.rate)
+        app = create_app(Detector(settings, limits.tokens), limits, tokens=tokens, per_minute=arguments.rate)
         says = f"ctwl-detector: answering for provider {settings.provider} ({settings.kind})"
         run_until_stopped(app, limits, listener, trusted, says)
     return 0

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import IO, Any, cast
+
+import pyarrow as pa
 
 from ...documents import html
 from ...errors import DecoderError, InputTooLarge, InputUnreadable, NotText, needing
@@ -13,6 +16,9 @@ from ...text.input import text_of
 
 _MOST_HEADERS = 1 << 17
 """Bytes of a record's headers; chosen by hand. warcio itself has no bound."""
+
+_CODECS = {"br": "brotli", "zstd": "zstd", "gzip": "gzip"}
+"""Content codings of HTTP, as pyarrow calls them."""
 
 _PAGES = ("text/html", "application/xhtml+xml")
 _TEXTS = ("text/", *_PAGES)
@@ -57,6 +63,8 @@ def archived(stream: IO[bytes], name: str) -> Iterator[tuple[int, Callable[[], d
             _check(archive, record.length is None, name)
             if record.rec_type in ("response", "resource", "conversion") and _mime(record).startswith(_TEXTS):
                 data = record.content_stream().read(MAX_BYTES + 1)
+                if record.http_headers:
+                    data = _unpacked(data, str(record.http_headers.get_header("Content-Encoding") or ""))
                 yield number, partial(_text_of, data, _header(record).lower(), dict(record.rec_headers.headers))
             reader.spent = 0
         _check(archive, record is not None and record.raw_stream.limit > 0, name)
@@ -66,6 +74,18 @@ def archived(stream: IO[bytes], name: str) -> Iterator[tuple[int, Callable[[], d
         known = isinstance(error, ArchiveLoadFailed)
         why = " ".join(str(error).split())[:400] if known else "a record lacks a header, or has a wrong one"
         raise InputUnreadable(f"cannot read {name} as WARC: {why}") from error
+
+
+def _unpacked(data: bytes, codings: str) -> bytes:
+    """A page whose server packed it in a way that warcio leaves alone, within bounds.
+
+    Crawlers often unpack a page and keep the header. So what is not packed as the header says stays as it is.
+    """
+    for coding in reversed([each.strip().lower() for each in codings.split(",")]):
+        if codec := _CODECS.get(coding.removeprefix("x-")):
+            with suppress(OSError, ValueError), pa.CompressedInputStream(pa.BufferReader(data), codec) as stream:
+                data = stream.read(MAX_BYTES + 1) or data
+    return data
 
 
 def _check(archive: Any, wrong: bool, name: str) -> None:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ...batch.reader import BatchReader, Progress, Row
 from ...batch.tables import RESULTS, columns_of
-from .fields import OWN, Columns
+from .fields import Columns, result_name
 from .files import CorpusFile
 from .records import documents, schema_of
 
@@ -37,11 +38,8 @@ class Chunk:
 
 def results_schema(columns: Columns) -> pa.Schema:
     """A scan's results: file and row of the document, the kept fields, and what was read."""
-    return pa.schema([*list(schema_of(columns))[:2], *((_own(name), pa.string()) for name in columns.keep), *RESULTS])
-
-
-def _own(name: str) -> str:
-    return OWN + name if name in ("source", "row", *RESULTS.names) else name
+    kept = ((result_name(path), pa.string()) for path in columns.keep)
+    return pa.schema([*list(schema_of(columns))[:2], *kept, *RESULTS])
 
 
 def chunks_of(files: Sequence[CorpusFile], columns: Columns) -> Iterator[Chunk]:
@@ -50,7 +48,7 @@ def chunks_of(files: Sequence[CorpusFile], columns: Columns) -> Iterator[Chunk]:
     number, held, length, start, end, offset = 0, list[dict[str, Any]](), 0, 0, 0, 0
     for file in files:
         for document, read in documents(file, columns):
-            size = len(document["text"]) + sum(len(document.get(path) or "") for path in columns.keep)
+            size = len(document["text"]) + sum(len(kept or "") for kept in document.get("kept", {}).values())
             if held and (len(held) == MOST_DOCUMENTS or length + size > MOST_CHARACTERS):
                 yield Chunk(number, end - start, pa.Table.from_pylist(held, schema))
                 number, held, length, start = number + 1, [], 0, end
@@ -75,8 +73,9 @@ class ChunkReader(BatchReader):
         given = (None if error else text for text, error in zip(texts, errors, strict=True))
         rows = self.read(given, lambda part: progress(chunk.size * part))
         told = [Row(error=e, message=m) if e else row for row, e, m in zip(rows, errors, messages, strict=True)]
-        own = chunk.table.drop_columns(["text", "error", "message"])
-        own = own.rename_columns([*own.column_names[:2], *map(_own, own.column_names[2:])])
+        own, kept = chunk.table.select(["source", "row"]), chunk.table["kept"]
+        for number, field in enumerate(kept.type):
+            own = own.append_column(result_name(field.name), pc.struct_field(kept, [number]))
         for field, column in zip(RESULTS, columns_of(told), strict=True):
             own = own.append_column(field, column)
         return Chunk(chunk.number, chunk.size, own)

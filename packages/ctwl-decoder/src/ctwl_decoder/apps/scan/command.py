@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     add_proxy_options(parser, several=True)
     _add_records(parser)
     job = parser.add_argument_group("the job")
-    job.add_argument("--restart", action="store_true", help="forget what an unfinished job has done, and start over")
+    job.add_argument("--restart", action="store_true", help="forget what a job has done, even all, and start over")
     job.add_argument("--overwrite", action="store_true", help="replace a finished job's output")
     job.add_argument("--quiet", action="store_true", help="no progress bar and no summary")
     job.add_argument(
@@ -208,13 +208,14 @@ def _scan(arguments: argparse.Namespace) -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
     arguments = _parser().parse_args(argv)
-    return run_command("ctwl-decode", lambda: _scan(arguments), advice=lambda: _advice(arguments.out), interrupted=130)
+    return run_command("ctwl-decode", lambda: _scan(arguments), advice=lambda: _advice(arguments), interrupted=130)
 
 
-def _advice(output: Path) -> str:
+def _advice(arguments: argparse.Namespace) -> str:
     """How to go on after a job that ended early."""
     from .job import parts_of
 
-    if not any(parts_of(output).glob("part-*.parquet")):
+    if not any(parts_of(arguments.out).glob("part-*.parquet")):
         return "nothing was done yet; the same command begins again"
-    return f"what is done is kept beside {output}, and the same command goes on there"
+    command = "the same command without --restart" if arguments.restart else "the same command"
+    return f"what is done is kept beside {arguments.out}, and {command} goes on there"

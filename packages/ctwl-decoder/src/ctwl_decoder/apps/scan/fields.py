@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types
 
+from ...batch.tables import RESULTS
 from ...errors import DecoderError, InputTooLarge, NotText, OptionOutOfRange, TextMissing
 from ...options import MAX_BYTES
 from ...text.input import has_surrogates
@@ -40,6 +41,14 @@ class Columns:
         for path in (self.text, *self.keep):
             if not _PATH.fullmatch(path):
                 raise OptionOutOfRange(f"{path!r} is no field; write a name, or a path such as messages[].content")
+        names = [result_name(path) for path in self.keep]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise OptionOutOfRange(f"two kept fields would be called {twice[0]!r} in the results; keep one of them")
+
+
+def result_name(path: str) -> str:
+    """What a kept field is called in the results."""
+    return OWN + path if path in ("source", "row", *RESULTS.names) else path
 
 
 def _steps(path: str, names: Iterable[str]) -> list[tuple[str, int]]:

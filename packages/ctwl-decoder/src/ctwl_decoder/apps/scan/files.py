@@ -31,6 +31,9 @@ were chosen by hand."""
 
 _BUFFER = 1 << 18  # bytes; four times as quick over long lines as Python's own
 
+_STEP = 1 << 12
+"""Bytes that are unpacked at once."""
+
 _STAMPS = ("ETag", "etag", "sha256", "blob_id", "mtime", "LastModified", "last_modified", "created")
 """Fields by which stores say which version of a file they have."""
 
@@ -89,7 +92,7 @@ def list_corpus(places: Iterable[Path | str], without: Collection[Path] = ()) ->
             an unknown kind. Files that cannot be opened become documents with an error later.
         ExtraMissing: a package is not installed that opens URLs of this kind.
     """
-    found, apart = dict[str, CorpusFile](), {path.absolute() for path in without}
+    found, apart = dict[str, CorpusFile](), {path.resolve() for path in without}
     skipped: list[str] = []
     for place in places:
         files = []
@@ -135,8 +138,10 @@ def _below(path: Path, apart: set[Path]) -> Iterator[CorpusFile | Path]:
         raise InputUnreadable(f"cannot read {error.filename or path}: {error.strerror}") from error
     paths = [Path(folder, name) for folder, _, names in walked for name in names]
     links = [Path(folder, name) for folder, inner, _ in walked for name in inner]
+    top, real = (path, path.resolve()) if path.is_dir() else (path.parent, path.parent.resolve())
     for each in sorted([*paths, *filter(Path.is_symlink, links)]):  # links to folders are not gone into
-        if not apart & {each.absolute(), *each.absolute().parents}:
+        there = real / each.relative_to(top)
+        if not apart & {there, *there.parents}:
             yield _look_at(each) or each
 
 
@@ -194,7 +199,8 @@ class _Unpacked(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self._stream.read(len(buffer))
+        # Little at a time: where a packed file is cut off, the error takes along what is unpacked with it.
+        data = self._stream.read(min(len(buffer), _STEP))
         self._given += len(data)
         if self._given > max(_MOST_UNPACKED, _MOST_TIMES * self._raw.tell()):
             raise InputTooLarge(
@@ -213,6 +219,8 @@ def opened(file: CorpusFile) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
         InputUnreadable: it cannot be read, here or inside the block.
         InputTooLarge: it is a bomb.
     """
+    if file.size == 0 and file.name.lower().endswith(_PACKED):
+        raise InputUnreadable(f"cannot read {file.name}: it is empty, as no packed file is")
     try:
         with _raw(file) as raw:
             if file.name.lower().endswith(".gz"):

@@ -44,8 +44,9 @@ def schema_of(columns: Columns) -> pa.Schema:
     Each document has its file and its line, row or record there, from 0, where empty ones count; the kept fields; the
     text, or the code and message of an error. Its row is null where the error is the file's, which is read no further.
     """
-    strings = [(name, pa.string()) for name in (*columns.keep, "text", "error", "message")]
-    return pa.schema([pa.field("source", pa.string(), nullable=False), ("row", pa.int64()), *strings])
+    kept = pa.struct([(path, pa.string()) for path in columns.keep])
+    strings = [(name, pa.string()) for name in ("text", "error", "message")]
+    return pa.schema([pa.field("source", pa.string(), nullable=False), ("row", pa.int64()), ("kept", kept), *strings])
 
 
 def documents(file: CorpusFile, columns: Columns) -> Iterator[tuple[dict[str, Any], int]]:
@@ -94,7 +95,7 @@ def _lines(file: CorpusFile, columns: Columns) -> _Found:
 def _of_line(line: bytes, columns: Columns) -> dict[str, Any]:
     """The text of a line's record, and what is kept of it."""
     record = _parse_line(line)
-    own = {path: kept(values_at(record, path)) for path in columns.keep}
+    own = {"kept": {path: kept(values_at(record, path)) for path in columns.keep}}
     try:
         return own | {"text": text_at(values_at(record, columns.text), columns.text, record)}
     except DecoderError as error:
@@ -132,7 +133,7 @@ def _archive(file: CorpusFile, columns: Columns) -> _Found:
 
 def _of_page(record: Callable[[], dict[str, Any]], columns: Columns) -> dict[str, Any]:
     page = record()
-    return {path: kept(values_at(page, path)) for path in columns.keep} | {"text": page["text"]}
+    return {"kept": {path: kept(values_at(page, path)) for path in columns.keep}, "text": page["text"]}
 
 
 def _rows(file: CorpusFile, columns: Columns) -> _Found:
@@ -157,7 +158,7 @@ def _rows(file: CorpusFile, columns: Columns) -> _Found:
 def _of_row(batch: pa.RecordBatch, i: int, columns: Columns) -> dict[str, Any]:
     """The text of a row of a table, and what is kept of it."""
     there = {root(path, batch.schema.names) for path in columns.keep} & set(batch.schema.names)
-    own = {path: kept_at(batch, i, path) for path in columns.keep if root(path, batch.schema.names) in there}
+    own = {"kept": {path: kept_at(batch, i, path) for path in columns.keep if root(path, batch.schema.names) in there}}
     try:
         return own | {"text": text_at(cells_at(batch, i, columns.text), columns.text, batch.schema.names)}
     except DecoderError as error:

@@ -71,7 +71,7 @@ def create_app(
         add_asking(app, service, network)
     _add_about(app, About.of(proxy.profile, service.limits))
     add_operation(app, service.admission, service.metrics)
-    add_error_handlers(app)
+    add_error_handlers(app, service.metrics)
     endpoints = frozenset([*app.openapi()["paths"], "/openapi.json", "/docs"])
     app.add_middleware(Front, limits=service.limits, metrics=service.metrics, endpoints=endpoints)
     return app

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import logging
 import time
 import traceback
 from contextlib import suppress
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
@@ -14,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ctwl_protocol import CTWLError
 
-from ...errors import BodyTooSlow, InputTooLarge, RateExceeded, RequestCancelled, ServiceClosing, TimedOut
+from ...errors import BodyTooSlow, HostUnknown, InputTooLarge, RateExceeded, RequestCancelled, ServiceClosing, TimedOut
 from .admission import client_of
 from .limits import Limits
 from .metrics import Metrics
@@ -124,6 +126,36 @@ class Front:
         status, problem = problem_of(error)
         self._metrics.rejected.labels(problem.code).inc()
         return answer(status, problem, {"retry-after": str(error.after)} if isinstance(error, RateExceeded) else None)
+
+
+class ThisMachine:
+    """ASGI middleware of a service that listens on this machine alone: a request must name it as its host.
+
+    Else a page that a person visits could ask the service: its own name may lead to this machine a moment later (DNS
+    rebinding).
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request, or refuse it."""
+        if scope["type"] == "http" and not _is_this_machine(Headers(scope=scope).get("host", "localhost")):
+            why = HostUnknown(
+                "the service is for this machine alone, as localhost or 127.0.0.1; behind a reverse proxy, start it "
+                "with --trust-proxy"
+            )
+            await answer(*problem_of(why))(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
+        return name == "localhost" or name.endswith(".localhost") or ipaddress.ip_address(name).is_loopback
+    except ValueError:  # no host, or no address
+        return False
 
 
 class _Unread(Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import prometheus_client
@@ -60,21 +61,25 @@ def takes_json(advice: str = "") -> dict[str, Any]:
     return {"responses": refusals(), "dependencies": [accepts("application/json", advice=advice)]}
 
 
-def add_error_handlers(app: FastAPI) -> None:
-    """Give every error the form of a problem."""
+def add_error_handlers(app: FastAPI, collected: Metrics) -> None:
+    """Give every error the form of a problem, and count it."""
+
+    def refusal(status: int, problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
+        collected.rejected.labels(problem.code).inc()
+        return answer(status, problem, headers)
 
     @app.exception_handler(HTTPException)
     async def refused(_: Request, error: HTTPException) -> Response:
         message = str(error.detail)
         code = "malformed" if error.status_code == 400 else message.lower().replace(" ", "-")
-        return answer(error.status_code, Problem(code=code, message=message), error.headers)
+        return refusal(error.status_code, Problem(code=code, message=message), error.headers)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
         """Say what is wrong with the fields, without their content."""
         if any(each["type"] == "json_invalid" for each in error.errors()):
-            return answer(400, Problem(code="malformed", message="the body is not JSON"))
+            return refusal(400, Problem(code="malformed", message="the body is not JSON"))
         found = [(".".join(str(part) for part in each["loc"][1:]), str(each["msg"])) for each in error.errors()[:3]]
         message = "; ".join(f"{place}: {what}" if place else what for place, what in found)
         status = 400 if request.scope["path"].startswith(PREFIX) else 422  # C2PA's API has no 422
-        return answer(status, Problem(code=OptionOutOfRange.code, message=message))
+        return refusal(status, Problem(code=OptionOutOfRange.code, message=message))

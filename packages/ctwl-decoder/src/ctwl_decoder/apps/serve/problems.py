@@ -33,6 +33,7 @@ _STATUS: dict[int, tuple[type[CTWLError], ...]] = {
     408: (errors.BodyTooSlow,),
     413: (errors.InputTooLarge, QuestionTooLarge),
     415: (errors.UnsupportedType,),
+    421: (errors.HostUnknown,),
     422: (
         *(errors.NotText, errors.NotOpened, errors.DocumentRefused, errors.OptionOutOfRange, FieldOutOfRange),
         *(errors.NoConsent, errors.NoDetector, errors.ProviderUnknown, errors.KeepRefused),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ipaddress
 import logging
 import socket
 from contextlib import suppress
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 
-def add_service_options(parser: argparse.ArgumentParser, port: int, without: str = "") -> None:
-    """Give a command the options that say where a service listens, and its limits, ``without`` one of them."""
+def add_service_options(parser: argparse.ArgumentParser, port: int) -> None:
+    """Give a command the options that say where a service listens, and its limits."""
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default 127.0.0.1, this machine)")
     parser.add_argument("--port", type=int, default=port, help=f"port; 0 takes a free one (default {port})")
     parser.add_argument(
@@ -30,8 +31,6 @@ def add_service_options(parser: argparse.ArgumentParser, port: int, without: str
     parser.add_argument("--access-log", action="store_true", help="log a line per request, without what was sent")
     limits = parser.add_argument_group("limits")
     for name, field in Limits.model_fields.items():
-        if name == without:
-            continue
         limits.add_argument(
             f"--max-{name.replace('_', '-')}",
             dest=name,
@@ -104,6 +103,7 @@ def run_until_stopped(
     """
     import uvicorn
 
+    from .front import ThisMachine
     from .server import configure
 
     class Server(uvicorn.Server):
@@ -116,6 +116,8 @@ def run_until_stopped(
             with closed_output_is_fine():
                 print(f"{says} at {url} (Ctrl+C ends it)")
 
+    if trusted is None and ipaddress.ip_address(listener.getsockname()[0]).is_loopback:
+        app = ThisMachine(app)
     server = Server(configure(app, limits, trusted=trusted))
     with suppress(KeyboardInterrupt):  # uvicorn raises the signal again when it has shut down
         with suppress(SystemExit):  # of uvicorn, with a status of its own

@@ -24,18 +24,25 @@ from ...text.tokens import TokenizedVariant
 class Turns:
     """One request's :data:`~ctwl_decoder.statistics.evidence.Weigh`, which another thread may cancel."""
 
-    def __init__(self, proxy: Proxy, thread: ThreadPoolExecutor, on_block: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        proxy: Proxy,
+        thread: ThreadPoolExecutor,
+        on_block: Callable[[int], None] = lambda positions: None,
+        cancelled: threading.Event | None = None,
+    ) -> None:
         """Weigh for one request.
 
         Args:
             proxy: the proxy LM.
             thread: an executor of one thread, which runs the proxy LM for all requests, first come, first served.
             on_block: called with the number of positions that each block weighed.
+            cancelled: set where nobody waits any more, as by :meth:`cancel`.
         """
         self._proxy = proxy
         self._thread = thread
         self._on_block = on_block
-        self._cancelled = threading.Event()
+        self._cancelled = cancelled or threading.Event()
 
     def __call__(self, variant: TokenizedVariant, progress: Callable[[int], None] = lambda done: None) -> Rivals:
         """Wait for the rivals at a text's positions.
