@@ -326,6 +326,6 @@ def test_spans_do_not_overlap_in_characters(cuts: list[int]) -> None:
     assembler, plan, found, text = found_in_a_short_text()
     assert len(found.variant.positions) == 24
     finding = replace(found, spans=[PositionSpan(*cut, found.best) for cut in pairwise(cuts)])
-    spans = assembler.analysis(text, finding, plan).report.spans
+    spans = assembler.analysis(text, [finding], plan).report.spans
     assert len(spans) == len(cuts) - 1
     assert all(before.end <= after.start for before, after in pairwise(spans))

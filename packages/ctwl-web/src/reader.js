@@ -63,14 +63,14 @@ export class Reader {
     });
     const findings = tokenized.map((variant) => this.nothingIn(variant, search));
     const clearer = (a, b) => (b.spans.length > 0) - (a.spans.length > 0) || before(a.best, b.best);
-    let clearest = null;
+    let sorted = null;
     for (const set of this.codeSets(1 / variants.length)) {
       for (const finding of findings) await this.find(finding, set, alpha, search); // 3 to 8
-      clearest = findings.toSorted(clearer)[0];
-      if (isConclusive(clearest, alpha)) break;
-      if (set.codes) onRegistered(this.report(text, clearest, alpha));
+      sorted = findings.toSorted(clearer);
+      if (isConclusive(sorted[0], alpha)) break;
+      if (set.codes) onRegistered(this.report(text, sorted, alpha));
     }
-    return this.report(text, clearest, alpha); // 9
+    return this.report(text, sorted, alpha); // 9
   }
 
   /** The sets of codes that are searched: registered ones first, which are few. */
@@ -100,7 +100,12 @@ export class Reader {
     for (const { candidate } of finding.spans) await records.readIfNeeded(candidate);
   }
 
-  report(text, finding, alpha) {
+  /**
+   * The report on the clearest finding, the first. Of the other variant it has the spans that share no character with
+   * those, such as one of a comment that a page does not show.
+   */
+  report(text, findings, alpha) {
+    const [finding] = findings;
     const { variant, records, spans } = finding;
     const clearest = spans.reduce((a, b) => (a && a.candidate.p <= b.candidate.p ? a : b), null);
     const best = clearest ? clearest.candidate : finding.best;
@@ -116,7 +121,12 @@ export class Reader {
     const hits = ({ places, seeds, code }) => positive(places.map((i) => finding.text.unit(best.by, i, code, seeds)));
     const chance = ({ places }) => places.reduce((sum, i) => sum + positive(units[i]) / units[i].length, 0);
     const total = (of) => parts.reduce((sum, part) => sum + of(part), 0);
-    const found = spans.map((span) => this.span(text, finding, span, characters));
+    const found = [];
+    for (const each of findings) {
+      const more = each.spans.map((span) => this.span(text, each, span, characters));
+      found.push(...more.filter(({ start, end }) => found.every((own) => end <= own.start || own.end <= start)));
+    }
+    found.sort((a, b) => a.start - b.start);
     return {
       outcome: detected ? "found" : short ? "too-short" : "none",
       detected,

@@ -15,6 +15,8 @@ from ctwl_protocol.registry import bundled
 HERE = Path(__file__).parent
 MARKED, HUMAN = ((HERE.parent / "page" / "examples" / f"{name}.txt").read_text("utf-8") for name in ("marked", "human"))
 
+OTHERS = json.loads((HERE.parents[1] / "ctwl-decoder" / "tests" / "marked.json").read_text("utf-8"))["texts"]
+
 LINKED = "- _item_ [words](https://example.com/x)\n- `code`\n\n---"
 
 FORMS = {
@@ -65,6 +67,7 @@ FORMS = {
     "chat": "[12/05/2024, 14:33:12] Ann: *a* ~b~ ||c||\n1/2/24, 10:33 PM - Bob Lee: d\nBob  10:33 AM\n<@U1> <http://e|f>",
     "terminal and notes": "\x1b[1;31ma\x1b[0m [32mb[0m c\ue200cite\ue202d\ue201 e【4†f】 g¹ h[1, 2]",
     "styled": "𝐀𝒃ℂⓓ Ｆｕｌｌ， ｗｉｄｅ！ 中，文 ﬁ 1２",
+    "another code in a comment": f"<!-- {OTHERS[2]} -->\n\n{OTHERS[1]}",
     "few words": " ".join(HUMAN.split()[80:100]),  # best read as a record of several codes
     "short": "Hello.",
     "nothing": "",

@@ -241,16 +241,16 @@ class Decoder:
         variants = self._tokenized(text)  # steps 1 to 3
         light = self._read_light(variants, plan.light) if plan.light.score_shares else []
         if light:
-            finding = _clearest(light)
+            finding = _by_clearness(light)[0]
             # By a language model hardly any code is found in a text that is too short.
             too_short = finding.variant.tokens < plan.minimum_tokens(self.profile)
             if not plan.whole.score_shares or finding.is_conclusive(alpha) or (too_short and not finding.spans):
-                return self._assembler.analysis(text, finding, plan)  # step 9
+                return self._assembler.analysis(text, _by_clearness(light), plan)  # step 9
         progress(0, len(variants[0].positions))
         arithmetic = self.load()
-        finding = self._read_whole(variants, plan.whole, light, progress)
+        findings = _by_clearness(self._read_whole(variants, plan.whole, light, progress))
         named = self._reading_model.name if self._reading_model else None
-        return self._assembler.analysis(text, finding, plan, arithmetic, named)
+        return self._assembler.analysis(text, findings, plan, arithmetic, named)
 
     def decode_together(
         self,
@@ -322,14 +322,14 @@ class Decoder:
                 find(variant, shown, part, self._reader, before)
                 for variant, shown, before in zip(variants, units, earlier, strict=True)
             ]
-            if _clearest(findings).is_conclusive(plan.alpha):
+            if _by_clearness(findings)[0].is_conclusive(plan.alpha):
                 break
         return findings
 
     def _read_whole(
         self, variants: Sequence[TokenizedVariant], plan: SearchPlan, light: Sequence[Finding], progress: Progress
-    ) -> Finding:
-        """Steps 4 to 8 by a language model, with what the light scores found: the clearest finding.
+    ) -> list[Finding]:
+        """Steps 4 to 8 by a language model, with what the light scores found: what is found in the variants.
 
         Of a long text one variant is read, the one that the light scores show more clearly: of so many tokens they see
         enough to tell, and a language model takes its time. The p-value pays for both all the same.
@@ -346,7 +346,8 @@ class Decoder:
             units = self.units(variant, partial(_further, progress, done, total))
             findings.append(find(variant, units, plan, self._reader, before))
             done += len(variant.positions)
-        return _clearest(findings)
+        read = [variant for variant, _ in pairs]
+        return findings + [finding for finding in light if finding.variant not in read]
 
     def units(
         self, variant: TokenizedVariant, progress: Callable[[int], None] = lambda done: None
@@ -361,8 +362,8 @@ class Decoder:
         return position_scores(rivals, self.profile.prefix_length, seeds, self.profile.sigma)
 
 
-def _clearest(findings: Sequence[Finding]) -> Finding:
-    return min(findings, key=lambda finding: finding.order)
+def _by_clearness(findings: Sequence[Finding]) -> list[Finding]:
+    return sorted(findings, key=lambda finding: finding.order)
 
 
 def _further(progress: Progress, before: int, total: int, done: int) -> None:

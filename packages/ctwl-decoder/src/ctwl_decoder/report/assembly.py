@@ -40,7 +40,7 @@ class Assembler:
     def analysis(
         self,
         text: str,
-        finding: Finding,
+        findings: Sequence[Finding],
         plan: SearchPlan,
         arithmetic: str | None = None,
         reading_model: str | None = None,
@@ -49,12 +49,18 @@ class Assembler:
 
         Args:
             text: the text.
-            finding: what was found in it.
+            findings: what was found in its variants, the clearest first. The report is on that one; of the others it has
+                the spans that share no character with its own, such as those of a comment that a page does not show.
             plan: what was searched.
             arithmetic: what the language model computes in; None where none was asked.
             reading_model: the one that the reader named.
         """
-        spans = [self._span(text, finding, plan, span) for span in finding.spans]
+        finding = findings[0]
+        spans = list[Span]()
+        for each in findings:
+            more = [self._span(text, each, plan, span) for span in each.spans]
+            spans += [span for span in more if all(span.end <= own.start or own.end <= span.start for own in spans)]
+        spans.sort(key=lambda span: span.start)
         clearest = min(finding.spans, key=lambda span: span.candidate.p_value, default=None)
         best = clearest.candidate if clearest else finding.best
         profile, tokens = self.reader.profile, finding.variant.tokens

@@ -3,7 +3,8 @@
 At each context the likelihood ratio of a single code has the mean 1 over texts that the language model expects
 (:mod:`.scores`), and so has a mean of the ratio and 1, which is the ratio of an unmarked context. The product over
 contexts has the mean 1 too, and so has a mean of such products. It is an e-value (Vovk and Wang 2021): texts reach
-``1 / alpha`` with a chance of at most ``alpha``.
+``1 / alpha`` with a chance of at most ``alpha``. It is exact where each token is a rival; the others, which are rare,
+count together as 1 in the mean, and by themselves where they are shown.
 
 How many contexts others have edited is not known, so the mean is over several shares. By one small share alone, each
 edited context would take away more than an untouched one gives, and a long text would be lost where a short one is
