@@ -196,6 +196,11 @@ def anchors(text: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
+def test_the_experiments_that_the_parts_name_are_there() -> None:
+    named = set(re.findall(r"`(evaluation/[^`]+)`", SPEC))
+    assert named and all((ROOT / file).exists() for file in named), named
+
+
 def test_links_into_the_parts_and_out_of_them_are_alive() -> None:
     pages = [path for path in ROOT.rglob("*.md") if not {".venv", "node_modules", "site"} & set(path.parts)]
     checked = 0
