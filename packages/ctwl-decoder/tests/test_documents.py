@@ -369,14 +369,5 @@ def test_a_damaged_file_is_read_or_refused(name: str, place: int, put: bytes, cu
         assert all(isinstance(each.text, (str, DecoderError)) for each in texts_in(damaged, "file", Budget()))
 
 
-def test_a_passage_that_a_page_does_not_show_is_reported_beside_a_clearer_one(decoder: Decoder) -> None:
-    """One variant of the text has it. Without it, whoever adds a clearer text would hide a code."""
-    text = f"<!-- {TEXTS[2]} -->\n\n{TEXTS[1]}"
-    report = decoder.decode(text, score="light")
-    assert [span.code for span in report.spans] == [43210, 43211] and report.code == 43211
-    hidden, shown = report.spans
-    assert hidden.end <= text.index("-->") < shown.start
-
-
 def test_what_is_opened_is_read_as_given(decoder: Decoder) -> None:
     assert [name for name, _ in variants_of(words(pdf(LETTER)))] == ["as given"]

@@ -51,6 +51,10 @@ def refuses(error: Exception | None = None) -> Proxy:
     return Proxy(profile, tokenizer, missing)  # type: ignore[arg-type]
 
 
+TEXTS = json.loads((Path(__file__).parent / "marked.json").read_text(encoding="utf-8"))["texts"]
+READER = Decoder.open(OFFLINE)
+
+
 @pytest.fixture(scope="module")
 def marked() -> str:
     return RECORDED.read_text(encoding="utf-8")
@@ -297,3 +301,21 @@ def test_the_tokenizers_of_published_profiles_come_with_the_package(name: str) -
     assert spec.vocab.sha256 in [sha256(file.encode()).digest() for file in (spaced, compact)]
     ids = tokenizer.encode("It's 12 o'clock in K\u00f6ln.")
     assert tokenizer.decode(ids) == "It's 12 o'clock in K\u00f6ln."
+
+
+def test_a_passage_that_a_page_does_not_show_is_reported_beside_a_clearer_one() -> None:
+    """One variant of the text has it. Without it, whoever adds a clearer text would hide a code."""
+    text = f"<!-- {TEXTS[2]} -->\n\n{TEXTS[1]}"
+    report = READER.decode(text, score="light")
+    assert [span.code for span in report.spans] == [43210, 43211] and report.code == 43211
+    hidden, shown = report.spans
+    assert hidden.end <= shown.start and shown.start > len(TEXTS[2])
+
+
+@pytest.mark.parametrize("refrain", [" OK", " very"])
+def test_a_refrain_behind_a_passage_does_not_belong_to_it(refrain: str) -> None:
+    """Its words suit the code by chance. They come back, and so are no more evidence than once."""
+    human = " ".join(topics["exceptions"].split())[:400]
+    text = f"{TEXTS[0]}\n\n{human}{refrain * 120}"
+    (span,) = READER.decode(text, score="light").spans
+    assert len(TEXTS[0]) - 60 < span.end < len(TEXTS[0]) + 60

@@ -19,7 +19,7 @@ function clearestFirst(a, b) {
  * @param length the number of positions
  * @param passed the candidates that passed the test
  * @param gap two spans of one code become one where at most this number of positions lies between them
- * @param contributions what every position says for a candidate's codes
+ * @param contributions what every position says for a candidate's codes, 0 where a pair of context and token comes back
  */
 export function passages(length, passed, gap, contributions) {
   const spans = [];

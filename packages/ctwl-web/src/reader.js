@@ -95,7 +95,10 @@ export class Reader {
     const least = candidates.reduce((a, b) => (before(b, a) < 0 ? b : a));
     if (!finding.best || before(least, finding.best) < 0) finding.best = least;
     finding.passed.push(...candidates.filter((candidate) => isFound(candidate, text, alpha)));
-    const worth = (candidate) => records.contributions(candidate);
+    const worth = (candidate) => {
+      const first = text.firstAround(candidate.from, candidate.behind);
+      return records.contributions(candidate).map((value, i) => value * first[i]);
+    };
     finding.spans = passages(text.length, finding.passed, this.profile.prefix_length, worth);
     for (const { candidate } of finding.spans) await records.readIfNeeded(candidate);
   }

@@ -72,6 +72,21 @@ export class ScoredText {
     return Array.from(kept.values()).sort((a, b) => a - b);
   }
 
+  /** 10.3: whether each position is the first with its context and token, those from `from` to before `behind` first. */
+  firstAround(from, behind) {
+    const [first, seen] = [new Uint8Array(this.length), new Set()];
+    const look = (start, end) => {
+      for (let i = start; i < end; i++) {
+        first[i] = !seen.has(this.pairOf[i]);
+        seen.add(this.pairOf[i]);
+      }
+    };
+    look(from, behind);
+    look(0, from);
+    look(behind, this.length);
+    return first;
+  }
+
   /** The preliminary search of 10.2: a pair counts again `apart` positions behind where it counted last. */
   countedApart(apart) {
     const last = new Map();

@@ -49,8 +49,8 @@ class Assembler:
 
         Args:
             text: the text.
-            findings: what was found in its variants, the clearest first. The report is on that one; of the others it has
-                the spans that share no character with its own, such as those of a comment that a page does not show.
+            findings: what was found in its variants, the clearest first. The report is on that one. Of the others it
+                has the spans that share no character with its own, as those of a comment that a page does not show.
             plan: what was searched.
             arithmetic: what the language model computes in; None where none was asked.
             reading_model: the one that the reader named.

@@ -106,7 +106,12 @@ def find(
         scored, passed = {**earlier.scored, **scored}, earlier.passed + passed
         best = min(earlier.best, best, key=lambda candidate: candidate.order)
     length, gap = len(variant.positions), reader.profile.prefix_length
-    spans = merge(length, passed, gap, lambda candidate: reader.contributions(scored[candidate.by], candidate))
+
+    def values(candidate: Candidate) -> NDArray[np.int64]:
+        positions = scored[candidate.by]
+        return reader.contributions(positions, candidate) * positions.first_around(candidate.start, candidate.end)
+
+    spans = merge(length, passed, gap, values)
     spans = [replace(span, candidate=reader.read_if_needed(scored[span.by], span.candidate)) for span in spans]
     return Finding(variant, scored, best, passed, spans)
 

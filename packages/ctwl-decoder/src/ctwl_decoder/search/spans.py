@@ -53,8 +53,8 @@ def merge(
         length: the number of positions of the text.
         passed: the windows that passed the test.
         gap: two spans of one code become one where at most this number of positions lies between them.
-        contributions: gives the score of every position for a candidate's codes: int64 (positions,). The mean is below
-            zero where the text does not carry them.
+        contributions: gives the score of every position for a candidate's codes, 0 where a pair of context and token
+            comes back: int64 (positions,). The mean is below zero where the text does not carry them.
     """
     spans: list[PositionSpan] = []
     free = np.ones(length, dtype=np.bool_)

@@ -81,6 +81,16 @@ class ScoredPositions:
                 first[i] = True
         return first
 
+    def first_around(self, start: int, end: int) -> NDArray[np.bool_]:
+        """One position of every distinct (context, token) pair, from ``start`` to ``end`` first: bool (positions,).
+
+        So a refrain beside a passage is no evidence that the passage goes on.
+        """
+        first = np.zeros(len(self), dtype=np.bool_)
+        order = np.concatenate([np.arange(start, end), np.arange(start), np.arange(end, len(self))])
+        first[order[np.unique(self.pairs[order], axis=0, return_index=True)[1]]] = True
+        return first
+
     def contributions(self, code: int) -> NDArray[np.int64]:
         """The score of every position for one code, repeats included: int64 (positions,)."""
         one = np.full(len(self), code, dtype=np.uint32)
