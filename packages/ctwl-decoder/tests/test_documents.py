@@ -86,12 +86,16 @@ def test_the_words_of_a_file_of_a_rarer_form_are_the_text(name: str) -> None:
     assert text in words(RARER[name]) and len(words(RARER[name])) <= len(text) + 10 * len(beside)
 
 
-def test_a_page_of_a_pdf_that_lies_on_its_side_is_read_as_one_that_stands() -> None:
+@pytest.mark.parametrize("turn", [0, 90, 180, 270])
+@pytest.mark.parametrize("page", [0, 90, 180, 270])
+def test_a_page_of_a_pdf_that_lies_on_its_side_is_read_as_one_that_stands(turn: int, page: int) -> None:
     sheet = io.BytesIO()
-    drawn = canvas.Canvas(sheet)
-    drawn.rotate(90)
+    drawn = canvas.Canvas(sheet, pagesize=(600, 600))
+    drawn.setPageRotation(page)
+    drawn.translate(300, 300)
+    drawn.rotate(turn)
     for row, line in enumerate(["A page that lies on its", "side has lines, too, and", "they are joined."]):
-        drawn.drawString(100, -100 - 14 * row, line)
+        drawn.drawString(-100, 50 - 14 * row, line)
     drawn.save()
     assert words(sheet.getvalue()) == "A page that lies on its side has lines, too, and they are joined."
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 from ..errors import DocumentRefused, needing
@@ -46,9 +47,12 @@ def _glyphs(pdf: Any, number: int, pdfium: Any) -> Iterator[Glyph]:
     """The glyphs of a page, in the order in which the file draws them; line ends as PDFium sees them."""
     page = pdf[number]
     words = page.get_textpage()
-    box = pdfium.FS_RECTF()
     turned = _turned(words, pdfium)
-    for place in range(words.count_chars()):
+    places: Iterable[int] = range(words.count_chars())
+    if (90 * turned - page.get_rotation()) % 360 == 270:  # of a page seen so, PDFium gives the last line first
+        places = _lines_reversed([pdfium.FPDFText_GetUnicode(words, place) for place in places])
+    box = pdfium.FS_RECTF()
+    for place in places:
         character = pdfium.FPDFText_GetUnicode(words, place)
         pdfium.FPDFText_GetLooseCharBox(words, place, box)
         text = _MARKS.get(character) or chr(character)
@@ -56,6 +60,13 @@ def _glyphs(pdf: Any, number: int, pdfium: Any) -> Iterator[Glyph]:
             yield Glyph(text, *_upright(box, turned))
     words.close()
     page.close()
+
+
+def _lines_reversed(characters: Sequence[int]) -> Iterator[int]:
+    """The places of characters, line by line, from the last line to the first."""
+    ends = [0, *(place + 1 for place, character in enumerate(characters) if character == 0x0A), len(characters)]
+    for start, end in reversed(list(pairwise(ends))):
+        yield from range(start, end)
 
 
 def _turned(words: Any, pdfium: Any) -> int:
