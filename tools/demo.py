@@ -54,7 +54,7 @@ def main(question: str) -> int:
         decoder = Decoder.open(OFFLINE)
     show("The question", question)
     with doing(
-        console, f"answering twice in at most {TOKENS} tokens, with the code and without (about a minute) ..."
+        console, f"answering twice in at most {TOKENS} tokens, with the code and without (one to several minutes) ..."
     ) as progress:
         options: dict[str, Any] = {"max_new_tokens": TOKENS, "temperature": TEMPERATURE}
         (written,) = encoder.generate(question, PROVIDER, VERSION, chat=True, progress=progress, **options)

@@ -96,7 +96,8 @@ class _Schema(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Report.model_json_schema()}
-        print(json.dumps(schema, indent=2))
+        with closed_output_is_fine():
+            print(json.dumps(schema, indent=2))
         parser.exit()
 
 

@@ -87,7 +87,9 @@ def in_all(verdicts: Sequence[Verdict], alpha: float) -> str:
     read = len(verdicts) - outcomes["error"]
     lines = [f"{len(verdicts)} {'text' if len(verdicts) == 1 else 'texts'}: {counted}."]
     if read > 1:
-        lines.append(f"Each text is a test of its own: in {read} texts chance shows {read * alpha:.2g} on average.")
+        lines.append(
+            f"Each text is a test of its own: of {read} unmarked texts chance marks {read * alpha:.2g} on average."
+        )
     reports = [each.result for each in verdicts if isinstance(each.result, Report)]
     if sum(not report.detected and report.tokens < ENOUGH_TOKENS for report in reports) > 1:
         lines.append(READ_TOGETHER)

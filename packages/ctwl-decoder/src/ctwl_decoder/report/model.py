@@ -15,7 +15,8 @@ ENOUGH_WORDS = 110
 """About as many words of English."""
 
 CHAT_TOKENS = 400
-"""Tokens from which a code mostly shows in a chat, by larger models too (``evaluation/reading/models.py``)."""
+"""Tokens from which a code mostly shows in articles that a chat gives, by larger models too
+(``evaluation/reading/models.py``)."""
 
 
 class Data(BaseModel):

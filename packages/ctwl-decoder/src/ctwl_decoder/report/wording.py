@@ -19,8 +19,8 @@ NO_PROOF = (
     "does not show here."
 )
 SHOWS_FROM = (
-    f"Unedited, a mark mostly shows from {ENOUGH_TOKENS} tokens ({ENOUGH_WORDS} words) on in varied text, and from "
-    f"{CHAT_TOKENS} tokens on in a chat."
+    f"Unedited, a mark mostly shows from {ENOUGH_TOKENS} tokens ({ENOUGH_WORDS} words) on in varied text; in a chat "
+    f"it may take {CHAT_TOKENS} tokens and more."
 )
 ENOUGH = (
     f"Below {ENOUGH_TOKENS} tokens ({ENOUGH_WORDS} words) a code often does not show. Above it, a code may still not "
