@@ -200,13 +200,14 @@ def _run(settings: Program, text: str, level: float, given_up: Event) -> Finding
 
 def _printed(command: Sequence[str], given: bytes, given_up: Event) -> bytes:
     """What a command prints; it is ended where it takes too long, or nobody waits for it."""
-    began = time.monotonic()
+    began, left = time.monotonic(), given or None
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as running:
         try:
             while True:
                 with suppress(subprocess.TimeoutExpired):
-                    printed, _ = running.communicate(given, timeout=_LOOK)
+                    printed, _ = running.communicate(left, timeout=_LOOK)
                     break
+                left = None  # it is on its way
                 if given_up.is_set():
                     raise RequestCancelled("the request was cancelled")
                 if time.monotonic() - began > SECONDS:
