@@ -130,7 +130,7 @@ def test_a_text_that_is_too_long_for_the_service_is_still_read_by_the_page(
     page = opened(public_url)
     read(page, HUMAN * 2)
     page.get_by_role("button", name=WHOLE).click()
-    sync_api.expect(page.get_by_role("status")).to_contain_text("more than 1,500 characters")
+    sync_api.expect(page.get_by_role("status")).to_contain_text("At most 1,500 characters")
     sync_api.expect(page.get_by_role("status")).to_contain_text("(input-too-large)")
     assert page.locator("#result").is_visible()
 
@@ -189,7 +189,7 @@ def test_the_api_is_described(browser: sync_api.Browser, url: str) -> None:
     assert complaints == []
 
 
-@pytest.mark.parametrize(("text", "words"), [("a" * 1501, "more than 1,500 characters"), ("  ", "Paste a text first")])
+@pytest.mark.parametrize(("text", "words"), [("a" * 1501, "At most 1,500 characters"), ("  ", "Paste a text first")])
 def test_the_page_says_what_is_wrong_with_a_text(page: sync_api.Page, text: str, words: str) -> None:
     read(page, text)
     sync_api.expect(page.get_by_role("status")).to_contain_text(words)

@@ -35,7 +35,7 @@ from ctwl_protocol.environment import PROXY, REGISTRY
 
 from ...errors import needing
 from ...options import add_proxy_options
-from .running import add_service_options, bind, limits_of, log_requests, run_until_stopped, trusted_of
+from .running import add_service_options, bind, for_this_machine, limits_of, log_requests, run_until_stopped, trusted_of
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -76,7 +76,8 @@ def _serve(arguments: argparse.Namespace) -> int:
         proxy = open_proxy(profile, path=arguments.proxy, device=arguments.device)
         Decoder(proxy).load()  # what is missing is reported before anything is served
         app = create_app(proxy, limits, manifests, Network() if arguments.ask else None)
-        run_until_stopped(app, limits, listener, trusted, f"ctwl-decode: serving {profile.name}")
+        guarded = for_this_machine(app, listener, trusted)
+        run_until_stopped(guarded, limits, listener, trusted, f"ctwl-decode: serving {profile.name}")
     return 0
 
 

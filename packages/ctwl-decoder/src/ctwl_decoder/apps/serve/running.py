@@ -79,6 +79,14 @@ def trusted_of(arguments: argparse.Namespace, listener: socket.socket) -> list[s
     return None if given is None else trusted_proxies(given, listener.getsockname()[0])
 
 
+def for_this_machine(app: ASGIApp, listener: socket.socket, trusted: list[str] | None) -> ASGIApp:
+    """The app, which answers to names of this machine alone where it listens here, and no reverse proxy is named."""
+    from .front import ThisMachine
+
+    here = ipaddress.ip_address(listener.getsockname()[0]).is_loopback
+    return ThisMachine(app) if here and trusted is None else app
+
+
 def log_requests(*, access_log: bool) -> None:
     """Log errors; and where asked a line for each request, without what was sent."""
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.ERROR)
@@ -103,7 +111,6 @@ def run_until_stopped(
     """
     import uvicorn
 
-    from .front import ThisMachine
     from .server import configure
 
     class Server(uvicorn.Server):
@@ -116,8 +123,6 @@ def run_until_stopped(
             with closed_output_is_fine():
                 print(f"{says} at {url} (Ctrl+C ends it)")
 
-    if trusted is None and ipaddress.ip_address(listener.getsockname()[0]).is_loopback:
-        app = ThisMachine(app)
     server = Server(configure(app, limits, trusted=trusted))
     with suppress(KeyboardInterrupt):  # uvicorn raises the signal again when it has shut down
         with suppress(SystemExit):  # of uvicorn, with a status of its own
