@@ -346,8 +346,8 @@ class Decoder:
             units = self.units(variant, partial(_further, progress, done, total))
             findings.append(find(variant, units, plan, self._reader, before))
             done += len(variant.positions)
-        read = [variant for variant, _ in pairs]
-        return findings + [finding for finding in light if finding.variant not in read]
+        read = {variant.name for variant, _ in pairs}
+        return findings + [finding for finding in light if finding.variant.name not in read]
 
     def units(
         self, variant: TokenizedVariant, progress: Callable[[int], None] = lambda done: None

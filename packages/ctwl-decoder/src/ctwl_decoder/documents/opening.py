@@ -64,8 +64,8 @@ def texts_in(data: bytes, name: str, budget: Budget, depth: int = 0) -> Iterator
     """
     if depth > limits.DEPTH:
         raise OverBudget(said("reason-nested"))
-    kind = kinds.kind_of(data)
     try:
+        kind = kinds.kind_of(data)
         if kind in _CONTAINERS:
             for part in _CONTAINERS[kind](data, budget):
                 inner = f"{name}/{part.name[: limits.NAME]}" if part.name else name

@@ -67,7 +67,9 @@ def _parser() -> argparse.ArgumentParser:
     add_proxy_options(parser, several=True)
     _add_records(parser)
     job = parser.add_argument_group("the job")
-    job.add_argument("--restart", action="store_true", help="forget what a job has done, even all, and start over")
+    job.add_argument(
+        "--restart", action="store_true", help="start over, and replace what a job has done, finished or not"
+    )
     job.add_argument("--overwrite", action="store_true", help="replace a finished job's output")
     job.add_argument("--quiet", action="store_true", help="no progress bar and no summary")
     job.add_argument(

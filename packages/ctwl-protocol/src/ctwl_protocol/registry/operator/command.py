@@ -76,8 +76,8 @@ def _field(text: str) -> tuple[str, int]:
 
 
 _MOST = (1 << 32) - 1
-_N = whole_number(0, _MOST)
-"""Of an option; what a registry takes of them, its documents say."""
+_WHOLE = whole_number(0, _MOST)
+"""The type of options that are numbers. Which ones a registry takes, its documents check."""
 
 
 def _shared(*flags: str, required: bool = True, **how: Any) -> argparse.ArgumentParser:
@@ -91,18 +91,20 @@ _DAYS = _shared(
     "--days",
     required=False,
     metavar="N",
-    type=_N,
+    type=_WHOLE,
     default=90,
     help="days until the registry expires (default 90)",
 )
-_CODE = _shared("--provider", dest="code", metavar="PROVIDER", type=_N, help="the provider's number, 0 to 1023")
+_CODE = _shared("--provider", dest="code", metavar="PROVIDER", type=_WHOLE, help="the provider's number, 0 to 1023")
 _NAME = _shared("--name", type=_typed, help="a name on one line")
 _CONTACT = _shared("--contact", help="a web page (https://...) or a mail address")
-_VERSION = _shared("--version", type=_N, help="the model version, 0 to 15")
-_EPOCH = _shared("--epoch", type=_N, help="greater than the last one")
+_VERSION = _shared("--version", type=_WHOLE, help="the model version, 0 to 15")
+_EPOCH = _shared("--epoch", type=_WHOLE, help="greater than the last one")
 _SINCE = _shared("--since", required=False, type=day, metavar="DAY", help="YYYY-MM-DD (default now)")
-_NUMBER = _shared("--number", type=_N, help="64 to 127, used by no other layout")
-_OWNER_CODE = _shared("--owner", type=_N, metavar="PROVIDER", help="the number of the provider that owns the layout")
+_NUMBER = _shared("--number", type=_WHOLE, help="64 to 127, used by no other layout")
+_OWNER_CODE = _shared(
+    "--owner", type=_WHOLE, metavar="PROVIDER", help="the number of the provider that owns the layout"
+)
 _FIELD = _shared(
     "--field",
     metavar="NAME:BITS",
@@ -186,7 +188,7 @@ def _add_changes(commands: _Commands) -> None:
     retire = _command(commands, "retire", actions.change, text, [_CODE, changed])
     retire.set_defaults(change=drafts.retire)
     which = retire.add_mutually_exclusive_group()
-    which.add_argument("--version", type=_N, help="end only this model version")
+    which.add_argument("--version", type=_WHOLE, help="end only this model version")
     which.add_argument("--revoke", action="store_true", help="texts found from then on are no evidence")
     retire.add_argument("--at", type=day, metavar="DAY", help="YYYY-MM-DD (default now)")
     text = "give a registry new dates, and change nothing else"
@@ -232,9 +234,9 @@ def _add_roles(parser: argparse.ArgumentParser, *, needed: bool) -> None:
         )
         threshold_help = f"number of keys that must sign the {name} (default {usual_threshold})"
         default = 1 if needed else None
-        parser.add_argument(f"--{name}-threshold", metavar="N", type=_N, default=default, help=threshold_help)
+        parser.add_argument(f"--{name}-threshold", metavar="N", type=_WHOLE, default=default, help=threshold_help)
     parser.add_argument(
-        "--root-days", metavar="N", type=_N, default=730, help="days until the root expires (default 730)"
+        "--root-days", metavar="N", type=_WHOLE, default=730, help="days until the root expires (default 730)"
     )
 
 
