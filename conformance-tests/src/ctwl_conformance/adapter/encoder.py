@@ -21,7 +21,7 @@ class ReferenceEncoder(Implementation):
         *,
         proxy_path: str | None = None,
         device: str = "auto",
-        strategy: Strategy = Strategy.UNBIASED,
+        strategy: Strategy = Strategy.RACE,
         delta: float = 2.0,
     ) -> None:
         """Load the model and the profile's proxy.

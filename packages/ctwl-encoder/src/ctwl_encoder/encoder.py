@@ -75,7 +75,7 @@ class Encoder:
     >>> encoder = Encoder.open()
     >>> (written,) = encoder.generate("The harvest this year", provider=42, version=3, max_new_tokens=150, seed=1)
     >>> written.beacon.provider, written.strategy
-    (42, <Strategy.UNBIASED: 'unbiased'>)
+    (42, <Strategy.RACE: 'race'>)
 
     Attributes:
         model: a causal LM of transformers.
@@ -158,7 +158,7 @@ class Encoder:
         Raises:
             FieldOutOfRange: provider, version or nonce.
             OptionOutOfRange: an option, an empty prompt, or see :meth:`tokenize`.
-            StrategyUnsuitable: ``unbiased`` or ``gumbel`` without sampling.
+            StrategyUnsuitable: ``race`` without sampling.
         """
         asked, prompts = GenerationOptions(**options), check_prompts(prompts)
 

@@ -34,6 +34,13 @@ from .errors import EncoderError, OptionOutOfRange, StrategyUnsuitable
 _MAX_DELTA = 100.0
 """Chosen by hand: e^100 times the probability leaves nothing to the other tokens, and does not overflow."""
 
+SHARE = 0.5
+"""The default share of ``race``; ``evaluation/writing/share.py`` puts others beside it."""
+
+LEAST_SHARE, MOST_SHARE = 0.05, 0.95
+"""Chosen by hand: with less hardly anything is read; with more next to nothing is left to chance, and no more is
+read."""
+
 
 class Options(BaseModel):
     """Base of all options.
@@ -152,9 +159,6 @@ class RecordOptions(BeaconOptions):
         return self
 
 
-_ADDING = " and ".join(strategy for strategy in Strategy if not strategy.keeps_distribution)
-
-
 class MarkingOptions(Options):
     """How a text is marked."""
 
@@ -162,22 +166,20 @@ class MarkingOptions(Options):
         None,
         strict=False,
         description="; ".join(f"{strategy} {strategy.traits.summary}" for strategy in Strategy)
-        + " (default: unbiased from temperature 0.9 on, gumbel below, delta without sampling)",
+        + " (default: race where tokens are sampled, else delta)",
     )
-    delta: float = Field(2.0, gt=0, le=_MAX_DELTA, description=f"nats, for {_ADDING}")
-    fresh: float = Field(
-        0.0,
-        ge=0,
-        le=1,
-        description="for gumbel: share of the tokens whose lot is drawn anew for each text; texts with one nonce vary "
-        "more, and need more tokens",
+    share: float = Field(
+        SHARE,
+        ge=LEAST_SHARE,
+        le=MOST_SHARE,
+        description="for race: the part of the model's choice that the mark decides; chance decides the rest. More is "
+        "found in shorter texts, less makes texts of one prompt vary more",
     )
-    skip_repeats: bool = Field(False, description="mark each context only once in a text")
+    delta: float = Field(2.0, gt=0, le=_MAX_DELTA, description="nats, for delta")
 
-    @property
-    def of_text(self) -> dict[str, Any]:
-        """The arguments of :meth:`ctwl_encoder.core.marker.Marker.start`, beside the payload."""
-        return self.model_dump(include={"delta", "fresh", "skip_repeats"})
+    def strength_of(self, strategy: Strategy) -> float:
+        """How strongly a strategy marks: the share, in hundredths, or the nats of ``delta``."""
+        return round(self.share, 2) if strategy is Strategy.RACE else self.delta
 
 
 class ProxyOptions(Options):
@@ -217,11 +219,11 @@ class GenerationOptions(MarkingOptions):
     def _check_strength(self, info: ValidationInfo) -> None:
         """Refuse the strength of another strategy: the text would not be what was asked for."""
         chosen, strategy = self.chosen_strategy, _named("strategy", info)
-        for name, own, fits in (
-            ("delta", Strategy.DELTA, not chosen.keeps_distribution),
-            ("fresh", Strategy.GUMBEL, chosen.traits.ranks),
+        for name, own in (
+            ("delta", Strategy.DELTA),
+            ("share", Strategy.RACE),
         ):
-            if not fits and getattr(self, name) != type(self).model_fields[name].default:
+            if chosen is not own and getattr(self, name) != type(self).model_fields[name].default:
                 raise OptionOutOfRange(
                     f"{_named(name, info)} changes nothing under {chosen}; leave it out, or set {strategy} to {own}"
                 )
@@ -246,7 +248,7 @@ class GenerationOptions(MarkingOptions):
     @property
     def marking(self) -> dict[str, Any]:
         """The arguments of a logits processor."""
-        return {"strategy": self.chosen_strategy, "decoding": self.decoding, **self.of_text}
+        return {"strategy": self.chosen_strategy, "decoding": self.decoding, "share": self.share, "delta": self.delta}
 
     def for_transformers(self) -> dict[str, Any]:
         """The arguments of ``model.generate``."""
@@ -271,12 +273,6 @@ class PlanOptions(Options):
     )
 
 
-UNBIASED_FROM = 0.9
-"""The temperature from which ``unbiased`` is the default; below it, ``gumbel`` is. ``evaluation/reading/entropy.py``
-supports it: with top-p 0.95, ``unbiased`` is read in nearly all texts of 200 tokens at 0.9, and in far fewer at 0.7,
-where ``gumbel`` is read in most. Nothing between the two was measured."""
-
-
 def strategy_for(strategy: Strategy | None, temperature: float) -> Strategy:
     """The strategy that is named, or where none is, the one that suits the way of sampling.
 
@@ -288,9 +284,7 @@ def strategy_for(strategy: Strategy | None, temperature: float) -> Strategy:
         StrategyUnsuitable: a strategy that needs sampling, without sampling.
     """
     if strategy is None:
-        if temperature == 0:
-            return Strategy.DELTA
-        return Strategy.UNBIASED if temperature >= UNBIASED_FROM else Strategy.GUMBEL
+        return Strategy.RACE if temperature > 0 else Strategy.DELTA
     if strategy.keeps_distribution and temperature == 0:
         raise StrategyUnsuitable(
             f"{strategy} chooses by chance, as sampling does; use delta for greedy decoding and beam search"

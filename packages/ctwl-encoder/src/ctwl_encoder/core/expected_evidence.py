@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -28,11 +29,13 @@ READERS_LEVEL = NUMBERS.search.level
 HIT_RATE = 0.93
 """Share of hits among marked tokens where the proxy is not asked. Chosen by hand."""
 
-READER_SHARE = {"ranks": (0.43, 0.8), "halves": (0.48, 0.77)}
-"""Share of the evidence that a reader gets who has the proxy LM and not the model's distribution: of a model with a
-vocabulary of its own, and of one with the proxy's, most likely its relative. A part of the loss is the price of the
-decoder's other tests. Fitted by hand, the first to 128 answers of Qwen2.5-Coder-0.5B-Instruct in a chat, the second to
-64 of SmolLM2-135M, at T = 1 and 0.7; evaluation/reading/models.py measures on other texts whether it holds."""
+READER_SHARE = 0.43, 0.8
+"""Share of the evidence of ``race`` that a reader gets who has the proxy LM and not the model's distribution: of a
+model with a vocabulary of its own, and of one with the proxy's, most likely its relative. A part of the loss is the
+price of the decoder's other tests."""
+
+DELTA_SHARE = 0.77
+"""The same for ``delta``, whose halves are the proxy's own. Fitted by hand to 64 answers of SmolLM2-135M."""
 
 _LEAST = 2**-12.5
 """Below this probability a token's rank shows no more."""
@@ -111,18 +114,33 @@ class WrittenPosition(NamedTuple):
         return self.place[1]
 
 
-def expected_rank_nats(chances: NDArray[np.float64], fresh: float = 0.0) -> NDArray[np.float64]:
-    """The expected log-likelihood ratios, in nats, of the ranks of tokens under ``gumbel``: float64 (n,).
+def expected_race_nats(chances: NDArray[np.float64], share: float) -> NDArray[np.float64]:
+    """The expected log-likelihood ratios, in nats, of tokens that ``race`` wrote: float64 (n,).
 
-    It is what the rank of the token alone shows to a reader who knows the distribution.
+    All other tokens of the race are as one: a sum of stable variables is one again. The ratio of two positive stable
+    variables of index ``alpha``, to the power of ``alpha``, has the density ``sin(pi alpha) / (pi alpha (r^2 + 2 r
+    cos(pi alpha) + 1))`` (Lamperti 1958). Where it is ``r``, the token wins with the probability ``1 / (1 + ((1 - p) /
+    (p r))^(1 / alpha))``, see :func:`.strategies.race.reference.add_lots`.
 
     Args:
         chances: float64 (n,), the tokens' probabilities.
-        fresh: share of the tokens whose lot is the text's own. The square of the rest is a little less than what was
-            measured; evaluation/writing/variety.py has how many texts are found.
+        share: the part of the race that the code decides.
     """
-    told: NDArray[np.float64] = chances - 1 - np.log(np.maximum(chances, _LEAST))
-    return (1 - fresh) ** 2 * told
+    logs, told = _race_table(share)
+    found: NDArray[np.float64] = np.interp(np.log(np.maximum(chances, _LEAST)), logs, told)
+    return found
+
+
+@lru_cache(maxsize=64)
+def _race_table(share: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Logarithms of probabilities, and what tokens of these are expected to say: float64 (129,) each."""
+    alpha, log_p, log_r = 1 - share, np.linspace(math.log(_LEAST), -1e-9, 129), np.linspace(-30, 30, 1201)
+    r = np.exp(log_r)
+    density = math.sin(math.pi * alpha) / (math.pi * alpha * (r + 2 * math.cos(math.pi * alpha) + 1 / r))
+    log_odds = (log_p - np.log(-np.expm1(log_p)))[:, None] + log_r
+    log_won = -np.logaddexp(0, -log_odds / alpha)
+    gained = log_won - log_p[:, None]
+    return log_p, (np.exp(gained) * gained) @ density * (log_r[1] - log_r[0])
 
 
 def expected_half_nats(chances: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -167,7 +185,7 @@ def marked_positions(last: WrittenPosition | None) -> Iterator[WrittenPosition]:
     return (position for position in written_positions(last) if position.chance is not None)
 
 
-def expected_bits(last: WrittenPosition | None, strategy: Strategy, fresh: float = 0.0, *, own: bool = False) -> float:
+def expected_bits(last: WrittenPosition | None, strategy: Strategy, strength: float, *, own: bool = False) -> float:
     """The evidence of a text that a reader may expect, in bits; at least 0.
 
     Like the decoder it counts a pair of context and token once in a slot: a loop brings no evidence.
@@ -175,20 +193,17 @@ def expected_bits(last: WrittenPosition | None, strategy: Strategy, fresh: float
     Args:
         last: the text's last position.
         strategy: how the text was marked.
-        fresh: share of the tokens whose lot is the text's own.
+        strength: how strongly; the nats of ``delta`` change nothing here.
         own: whether the model has the proxy's own vocabulary.
     """
     first = {(position.place, position.token): position for position in written_positions(last)}
     marked = [(position.chance, position.hit) for position in first.values() if position.chance is not None]
     chances, hits = np.array(marked, dtype=np.float64).reshape(-1, 2).T
-    if strategy.traits.ranks:
-        nats = READER_SHARE["ranks"][own] * expected_rank_nats(chances, fresh)
+    if strategy.keeps_distribution:
+        nats = READER_SHARE[own] * expected_race_nats(chances, strength)
     else:
-        known = not strategy.keeps_distribution  # the half is the proxy's own, and so are its members
-        nats = READER_SHARE["halves"][own or known] * expected_half_nats(chances)
-        if known:
-            null = np.minimum(null_hits(chances), 1 - 1e-9)
-            nats *= np.clip((hits - null) / (1 - null), -1, 1)
+        null = np.minimum(null_hits(chances), 1 - 1e-9)
+        nats = DELTA_SHARE * expected_half_nats(chances) * np.clip((hits - null) / (1 - null), -1, 1)
     return max(0.0, float(nats.sum()) / math.log(2))
 
 

@@ -14,13 +14,13 @@ from importlib import import_module
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_protocol.bridge import Branch, Bridge
+from ctwl_protocol.bridge import Bridge
 from ctwl_protocol.errors import ModelFailed
 
 from .marker import Marker
 from .offers import BranchOffer, BranchOffers, MarkedRow
 from .strategies import Decoding, Strategy
-from .strategies.traits import Factors, Lots
+from .strategies.traits import Nats
 from .text_state import TextState
 
 
@@ -42,14 +42,11 @@ class HostMarker(Marker):
             strategy: how the distribution is changed.
             decoding: how the next token is chosen from what :meth:`mark` leaves.
             uniform: random numbers from 0 to 1, for ``delta`` where tokens are sampled.
-
-        Raises:
-            StrategyUnsuitable: ``unbiased`` with a sigma other than 1/2.
         """
         super().__init__(bridge, strategy)
         self._mark: Callable[[Sequence[MarkedRow]], None]
-        if factors := strategy.traits.factors:
-            self._mark = partial(_reweigh, factors)
+        if nats := strategy.traits.nats:
+            self._mark = partial(_add, nats)
         else:
             reference = import_module(f".strategies.{strategy}.reference", __package__)
             self._mark = reference.Mark(bridge.proxy, decoding, uniform)
@@ -118,15 +115,9 @@ def probabilities(logits: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.asarray(exponent)
 
 
-def multiply(logits: NDArray[np.float32], branch: Branch, factors: NDArray[np.float64]) -> None:
-    """Multiply the probabilities of a branch's candidates by factors, float64 (n,), in the logits, float32 (size,)."""
-    with np.errstate(divide="ignore"):
-        logits[branch.candidates] += np.log(factors).astype(np.float32)
-
-
-def _reweigh(factors: Factors, rows: Sequence[MarkedRow]) -> None:
+def _add(nats: Nats, rows: Sequence[MarkedRow]) -> None:
     """Mark rows under a strategy that keeps the distribution."""
     for row in rows:
         for offer in row.offers:
-            own = row.text.own_seed(offer.branch.path) if row.text.fresh else 0
-            multiply(row.logits, offer.branch, factors(offer.branch, Lots(offer.seed, own, row.text.fresh)))
+            gained = nats(offer.branch, offer.seed, row.text.strength)
+            row.logits[offer.branch.candidates] += gained.astype(np.float32)

@@ -20,7 +20,7 @@ from ctwl_protocol.records import slots
 from .expected_evidence import chance_found, expected_bits, needed_bits
 from .halves import load
 from .payload import Payload, Place, Seeds
-from .strategies import Strategy, check_sigma
+from .strategies import Strategy
 from .text_state import TextState
 
 
@@ -34,15 +34,10 @@ class Marker(ABC):
     """
 
     def __init__(self, bridge: Bridge, strategy: Strategy) -> None:
-        """Say how to mark.
-
-        Raises:
-            StrategyUnsuitable: ``unbiased`` with a sigma other than 1/2.
-        """
+        """Say how to mark."""
         self.bridge = bridge
         self.strategy = strategy
         self.profile = bridge.proxy.profile
-        check_sigma(strategy, self.profile)
         key, cached = self.profile.key, lru_cache(maxsize=1 << 16)  # by hand: only speed and memory depend on it
         self._seeds = Seeds(self.profile)
         self._slot_word = cached(lambda tail: hashing.slot_word(key, tail))
@@ -60,17 +55,14 @@ class Marker(ABC):
             CTWLError: ``delta``, see :meth:`load`.
         """
 
-    def start(self, payload: Payload, delta: float, *, fresh: float = 0.0, skip_repeats: bool = False) -> TextState:
+    def start(self, payload: Payload, strength: float) -> TextState:
         """An empty text.
 
         Args:
             payload: what it is to carry.
-            delta: nats, for the strategy that adds them.
-            fresh: under ``gumbel``, share of the tokens whose lot is the text's own (spec section 8.4), 0 to 1.
-            skip_repeats: leave positions alone whose context was in this text before; see the specification.
+            strength: how strongly it is marked: the share of ``race``, or the nats of ``delta``.
         """
-        fresh = fresh if self.strategy.traits.ranks else 0.0
-        return TextState(payload, delta, self.bridge.start(), fresh=fresh, skip_repeats=skip_repeats)
+        return TextState(payload, strength, self.bridge.start())
 
     def extend(self, text: TextState, token: int) -> TextState:
         """A text with one more token of the provider's model."""
@@ -79,7 +71,7 @@ class Marker(ABC):
     def chance_found(self, text: TextState) -> float:
         """How likely a reader finds a text's record, all of its codes, see :func:`.expected_evidence.chance_found`."""
         layout = text.payload.layout
-        evidence = expected_bits(text.last, self.strategy, text.fresh, own=self.bridge.own)
+        evidence = expected_bits(text.last, self.strategy, text.strength, own=self.bridge.own)
         return chance_found(evidence, needed_bits(self.profile, 1 if layout is None else layout.codes))
 
     def load(self) -> None:
@@ -116,5 +108,4 @@ class Marker(ABC):
         place = self.place_at(text, path)
         if place is None:
             return None, ()
-        seen = text.seen().get(place, ())
-        return (None if seen and text.skip_repeats else place), seen
+        return place, text.seen().get(place, ())

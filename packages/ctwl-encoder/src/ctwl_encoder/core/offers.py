@@ -28,8 +28,8 @@ class BranchOffer(NamedTuple):
         mass: the branch's probability.
         prefix: the proxy tokens that the proxy LM reads there.
         seed: of the permutation that the slot's code selects there, ``s(c, a)``.
-        half: what the proxy says of it; None where the proxy was not asked: ``unbiased`` and ``gumbel`` need none,
-            ``delta`` not always.
+        half: what the proxy says of it; None where the proxy was not asked: ``race`` needs none, ``delta`` not
+            always.
     """
 
     place: Place

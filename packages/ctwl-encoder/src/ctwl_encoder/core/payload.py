@@ -30,13 +30,11 @@ class Payload:
         carried: what each slot carries: a single code, or the codes of a record and their check.
         layout: the record's; None for a single code.
         key: the provider's colour key, where the layout has an authenticator.
-        salt: 32 bits that tell the text from others with these codes; the text's own lots follow from it.
     """
 
     carried: tuple[int, ...]
     layout: Layout | None = None
     key: bytes | None = field(default=None, repr=False)
-    salt: int = field(default=0, repr=False)
 
     @classmethod
     def of(cls, record: Record, key: bytes | None = None) -> Payload:
@@ -50,10 +48,6 @@ class Payload:
                 f"the last code of layout {record.layout.name} is coloured under the provider's key; give its keys"
             )
         return cls(record.carried, record.layout, key)
-
-    def own_seed(self, position: int) -> int:
-        """Seed of the text's own lots at a position of the reader's tokens."""
-        return int(hashing.ranks_of(np.uint32(self.salt), np.array([position]))[0])
 
 
 class Seeds:

@@ -14,7 +14,6 @@ from ctwl_protocol.bridge.bridge import OPENINGS
 from ctwl_protocol.bridge.continuations import NO_ENTRIES, Continuations
 
 from .payload import Place, Seeds
-from .strategies.traits import own_limit
 from .text_state import TextState
 
 
@@ -50,11 +49,11 @@ class Places:
         place_of: int32 (n, openings), by the opening of a candidate its place; -1 where it may merge with the tail, -2
             where it keeps its probability.
         seeds: int32 (p,), the bits of the permutations' seeds.
-        own: int32 (p,), the bits of the seeds of the texts' own lots; int32 (0,) where no text has any.
-        limits: int32 (p,), the bits of :func:`ctwl_encoder.core.strategies.traits.own_limit`; int32 (0,) like ``own``.
+        levels: int32 (p,), which of ``strengths`` each place has.
         joined: int32 (m, 4), row (of the n), candidate, place, and proxy token there, of candidates that merge with the
             tail; the entries of one row and candidate stand together.
         seen: int32 (k, 2), place and proxy token: what is left alone.
+        strengths: how strongly texts are marked, the different ones, ascending.
         places: the row (of the n), the path and the place of each.
         by_row: the n rows' places, as they were given.
     """
@@ -62,10 +61,10 @@ class Places:
     rows: NDArray[np.int32]
     place_of: NDArray[np.int32]
     seeds: NDArray[np.int32]
-    own: NDArray[np.int32]
-    limits: NDArray[np.int32]
+    levels: NDArray[np.int32]
     joined: NDArray[np.int32]
     seen: NDArray[np.int32]
+    strengths: tuple[float, ...]
     places: list[tuple[int, Path, Place]] = field(repr=False)
     by_row: Sequence[PlacesOfRow] = field(repr=False)
 
@@ -74,7 +73,7 @@ class Places:
 
     @classmethod
     def of(cls, rows: Sequence[PlacesOfRow], seeds: Seeds) -> Places:
-        """Lay the places of several rows out, with the seeds of their permutations, and of the texts' own lots."""
+        """Lay the places of several rows out, with the seeds of their permutations."""
         places = [
             (n, path, place)
             for n, row in enumerate(rows)
@@ -100,19 +99,16 @@ class Places:
             for path, tokens in row.seen.items()
             for token in tokens
         ]
-        lots = [
-            (rows[n].text.own_seed(path), own_limit(rows[n].text.fresh))
-            for n, path, _ in (places if any(row.text.fresh for row in rows) else [])
-        ]
-        own, limits = np.array(lots, dtype=np.uint32).reshape(-1, 2).view(np.int32).T
+        strengths = sorted({row.text.strength for row in rows})
+        level = {strength: number for number, strength in enumerate(strengths)}
         return cls(
             np.array([row.row for row in rows], dtype=np.int32),
             maps,
             seeds.of_all([(rows[n].text.payload, place) for n, _, place in places]).view(np.int32),
-            own,
-            limits,
+            np.array([level[rows[n].text.strength] for n, _, _ in places], dtype=np.int32),
             joined,
             np.array(seen, dtype=np.int32).reshape(-1, 2),
+            tuple(strengths),
             places,
             rows,
         )

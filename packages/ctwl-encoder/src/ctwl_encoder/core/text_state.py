@@ -44,23 +44,19 @@ class TextState:
 
     Attributes:
         payload: what it is to carry.
-        delta: nats, where its strategy adds them.
+        strength: how strongly it is marked: the share of ``race``, or the nats of ``delta``.
         written: the reader's tokens.
         last: the last position after a whole prefix, marked or not; the earlier ones hang on it.
         ended: whether its last token became no text, as a token that ends a text.
         offers: the places that were marked for the next token; None before it is marked.
-        fresh: under ``gumbel``, share of the tokens whose lot is the text's own; else 0.
-        skip_repeats: whether positions are left alone whose context was in the text before.
     """
 
     payload: Payload
-    delta: float
+    strength: float
     written: Written
     last: WrittenPosition | None = None
     ended: bool = False
     offers: Offers | None = None
-    fresh: float = 0.0
-    skip_repeats: bool = False
     _seen: MutableMapping[Place, tuple[int, ...]] | None = None
 
     def seen(self) -> MutableMapping[Place, tuple[int, ...]]:
@@ -70,10 +66,6 @@ class TextState:
             for position in written_positions(self.last):
                 self._seen[position.place] = (*self._seen.get(position.place, ()), position.token)
         return self._seen
-
-    def own_seed(self, path: Path) -> int:
-        """Seed of the text's own lots at the place after a path."""
-        return self.payload.own_seed(self.written.count + len(path))
 
     def fork(self) -> TextState:
         """The same text once more, without its offers: what is added to it leaves this one as it is.
@@ -109,4 +101,4 @@ class TextState:
                 seen[position.place] = (*seen.get(position.place, ()), shown)
                 last = position
         written = self.written.after(step)  # not by `replace`, which is slow: each row of a step passes here
-        return TextState(self.payload, self.delta, written, last, False, None, self.fresh, self.skip_repeats, seen)
+        return TextState(self.payload, self.strength, written, last, False, None, seen)

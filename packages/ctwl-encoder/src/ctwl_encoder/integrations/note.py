@@ -28,8 +28,6 @@ NOTED = f"{PREFIX}admitted"
 TRUNCATION = "top_k", "top_p", "min_p"
 """What leaves tokens out before one is drawn, as the engines and :class:`Note` name it."""
 
-_SALTS = 1 << 32
-
 
 def without_note(given: dict[str, Any] | None) -> dict[str, Any]:
     """A request's own options, without a note, whoever wrote it: an object of this name."""
@@ -95,7 +93,7 @@ class Note(Options):
     them is told to leave nothing out, and the plug-in does it.
 
     Attributes:
-        nonce, salt: see :meth:`.request.Request.payload`.
+        nonce: see :meth:`.request.Request.payload`.
         top_k: how many tokens stay; 0 and less for all.
         top_p: the smallest probability that the likeliest tokens, which stay, have together.
         min_p: the smallest probability of a token that stays, as a share of the likeliest token's.
@@ -104,7 +102,6 @@ class Note(Options):
     """
 
     nonce: int = Field(0, ge=0, lt=NONCE_COUNT)
-    salt: int = Field(0, ge=0, lt=_SALTS)
     top_k: int = Field(0, ge=-1)
     top_p: float = Field(1.0, gt=0, le=1)
     min_p: float = Field(0.0, ge=0, le=1)
@@ -123,19 +120,18 @@ class Note(Options):
     @classmethod
     def drawn(cls, name: str, **more: Any) -> Self:
         """A new note of a request of this id, with other fields."""
-        drawn = {"nonce": secrets.randbelow(NONCE_COUNT), "salt": secrets.randbelow(_SALTS)}
-        return cls().model_copy(update={"name": name, **drawn, **more})
+        return cls().model_copy(update={"name": name, "nonce": secrets.randbelow(NONCE_COUNT), **more})
 
     def of_text(self, number: int) -> Self:
         """The note of one of the texts that a request asks for, numbered from 0: each has a nonce of its own."""
-        nonce, salt = (self.nonce + number) % NONCE_COUNT, (self.salt + number) % _SALTS
-        return self.model_copy(update={"nonce": nonce, "salt": salt, "line": self.line + number})
+        nonce = (self.nonce + number) % NONCE_COUNT
+        return self.model_copy(update={"nonce": nonce, "line": self.line + number})
 
     def logged(self, policy: Policy, request: Request, texts: int = 1) -> Self:
         """Write the line of each of the request's texts into the log, if there is one; the note then says where."""
         log = log_of(policy)
         if log is None:
             return self
-        drawn = [(note.nonce, note.salt) for note in map(self.of_text, range(texts))]
-        process, line = log.write([began(policy, self.name, request, request.payload(*each)) for each in drawn])
+        nonces = [self.of_text(number).nonce for number in range(texts)]
+        process, line = log.write([began(policy, self.name, request, request.payload(nonce)) for nonce in nonces])
         return self.model_copy(update={"process": process, "line": line})

@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 
 from ctwl_protocol import Beacon, get_profile
 
-from ..core.strategies import Strategy, check_sigma
+from ..core.strategies import Strategy
 from ..errors import NotLeftToClients, OptionOutOfRange
 from ..options import BeaconOptions, ProxyOptions, check_beacon, kind_of, strategy_for
 from .request import PREFIX, Request, own_options
@@ -126,7 +126,6 @@ class Policy(Request):
         strategy = strategy_for(named, temperature)
         profile = get_profile(request.profile)
         check_beacon(profile)
-        check_sigma(strategy, profile)
         return request.model_copy(update={"strategy": strategy})
 
     def why_unmarked(self, given: dict[str, Any], *, fixed_form: bool = False) -> str:

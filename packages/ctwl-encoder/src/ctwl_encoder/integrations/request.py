@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
@@ -52,13 +52,11 @@ class Request(BeaconOptions, MarkingOptions, ProxyOptions):
             is refused; where the server names one, it is marked with ``delta``.
         layout: the number of the record's layout, where there are ``codes``.
         codes: a record as its codes, in place of provider, version and nonce.
-        skip_repeats: also as 0 or 1, which vLLM makes of JSON's false and true.
     """
 
-    strategy: Strategy = Field(Strategy.UNBIASED, strict=False)
+    strategy: Strategy = Field(Strategy.RACE, strict=False)
     layout: int = 1
     codes: Annotated[tuple[int, ...], Field(strict=False)] | None = None
-    skip_repeats: bool = Field(False, strict=False)
 
     @model_validator(mode="after")
     def _check_record(self) -> Self:
@@ -67,20 +65,19 @@ class Request(BeaconOptions, MarkingOptions, ProxyOptions):
         self.payload(0)
         return self
 
-    def payload(self, nonce: int, salt: int = 0) -> Payload:
+    def payload(self, nonce: int) -> Payload:
         """The request's codes.
 
         Args:
             nonce: of the beacon, where the request names none.
-            salt: see :class:`ctwl_encoder.core.payload.Payload`.
 
         Raises:
             OptionOutOfRange, FieldOutOfRange, LayoutUnknown: what the client should change.
         """
         if self.codes is not None:
-            return replace(Payload.of(Record(find_layout(self.layout), self.codes)), salt=salt)
+            return Payload.of(Record(find_layout(self.layout), self.codes))
         beacon = Beacon(self.provider, self.version, nonce if self.nonce is None else self.nonce)
-        return Payload((beacon.code,), salt=salt)
+        return Payload((beacon.code,))
 
 
 def own_options(given: dict[str, Any]) -> dict[str, Any]:

@@ -71,9 +71,9 @@ class Served:
             note: what was noted where the request came in.
             **more: other attributes.
         """
-        payload = request.payload(note.nonce, note.salt)
+        payload = request.payload(note.nonce)
         begun = began(policy, note.name, request, payload)
-        return cls(marker, note, begun, marker.start(payload, **request.of_text), **more)
+        return cls(marker, note, begun, marker.start(payload, request.strength_of(request.strategy)), **more)
 
     def restart(self) -> None:
         """Begin the text anew: the engine went back."""

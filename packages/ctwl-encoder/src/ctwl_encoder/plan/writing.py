@@ -18,7 +18,7 @@ from ..core.payload import Payload
 from ..core.strategies import Decoding
 from ..encoder import Encoder
 from ..integrations.transformers import CTWLLogitsProcessor
-from ..options import GenerationOptions
+from ..options import GenerationOptions, MarkingOptions
 from .markings import PLAIN, Marking
 from .prompts import GROUP
 from .recorder import Recorder
@@ -92,7 +92,7 @@ class Writer:
         """
         self._encoder, self._options, self._chat = encoder, options, chat
         self._prompts = list(prompts)
-        self._sampling = options.model_dump(exclude={"strategy", "delta", "fresh", "skip_repeats"})
+        self._sampling = options.model_dump(exclude={*MarkingOptions.model_fields})
         self._codes = [
             Beacon(provider, version, int(nonce)).code for group in self._nonces(len(prompts)) for nonce in group
         ]

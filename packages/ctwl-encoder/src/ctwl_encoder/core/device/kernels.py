@@ -1,4 +1,4 @@
-"""What the Triton kernels share: how they visit the candidates of a step, and how they change logits.
+"""What Triton kernels of strategies share: how they visit the candidates of a step.
 
 A kernel visits the candidates that begin a token of their own, block by block of each row, and the candidates that
 merge with a tail, from the step's list. Sums are of integers, so the order of atomic additions changes nothing. No
@@ -14,7 +14,6 @@ import triton
 import triton.language as tl
 
 from ctwl_protocol.bridge.bridge import NEGLIGIBLE
-from ctwl_protocol.bridge.continuations import DEPTH
 
 from .candidates import UNIT
 from .step import DeviceStep, Tables
@@ -24,13 +23,12 @@ _GOLDEN = tl.constexpr(0x9E3779B1)
 _M1, _M2 = tl.constexpr(0x85EBCA6B), tl.constexpr(0xC2B2AE35)
 _UNIT = tl.constexpr(UNIT)
 _NEGLIGIBLE = tl.constexpr(NEGLIGIBLE)
-_DEPTH = tl.constexpr(DEPTH)
 
-UNALIGNED = ["rows", "place_of", "seeds", "own", "limits", "joined", "before", "parts"]
+UNALIGNED = ["rows", "place_of", "seeds", "levels", "joined", "parts"]
 """Arrays that are cut from larger ones, so their alignment varies by step. Triton would compile a variant for each
 alignment while serving."""
 
-NUMBERS = ["count", "shift"]
+NUMBERS = ["count"]
 """Numbers that vary by step, for which it would do the same."""
 
 
@@ -57,7 +55,7 @@ def mass_of(chance):
 
 
 @triton.jit
-def _unseen(seen, place, token, live, PROXY: tl.constexpr, SEEN: tl.constexpr):
+def unseen(seen, place, token, live, PROXY: tl.constexpr, SEEN: tl.constexpr):
     """Which candidates are live and show a token that was not seen at their place."""
     if SEEN:
         live = live & (tl.load(seen + place.to(tl.int64) * PROXY + token, mask=live, other=0) == 0)
@@ -71,7 +69,7 @@ def candidates(
 ):  # fmt: skip
     """A block of the candidates at places: which are live, their row, token, place, proxy token there, probability.
 
-    What was seen at a place is not live where ``SEEN`` is set. :func:`keep` leaves that to :func:`_factor`.
+    What was seen at a place is not live where ``SEEN`` is set.
     """
     if JOINED:
         entry = joined + 4 * (tl.program_id(0) * BLOCK + tl.arange(0, BLOCK))
@@ -92,61 +90,14 @@ def candidates(
         place = tl.load(place_of + row * OPENINGS + begins, mask=live, other=-2)
         token = tl.load(first + candidate, mask=live, other=0)
         live = live & (place >= 0)
-    return _unseen(seen, place, token, live, PROXY, SEEN), row, candidate, place, token, chance
-
-
-@triton.jit
-def _factor(
-    place, token, live, seeds, seen, at, value, below,
-    PROXY: tl.constexpr, SEEN: tl.constexpr, BY_RANK: tl.constexpr,
-):  # fmt: skip
-    """The logarithm of the factor of candidates at their places, 0 where they keep their probability."""
-    live = _unseen(seen, place, token, live, PROXY, SEEN)
-    border = tl.load(at + place, mask=live, other=0)
-    share = tl.load(value + place, mask=live, other=1.0)
-    key = ranks_of(seeds, place, token, live) if BY_RANK else token.to(tl.int64)
-    factor = tl.where(key == border, share, tl.where(key < border, below, 0.0).to(tl.float64))
-    logarithm = tl.where(factor > 0, tl.log(tl.where(factor > 0, factor, 1.0)), float("-inf"))
-    return tl.where(live, logarithm, 0.0)
-
-
-@triton.jit(do_not_specialize=NUMBERS, do_not_specialize_on_alignment=UNALIGNED)
-def keep(
-    likely, place_of, seeds, opening, first, joined, seen, size, count, floor, logits, rows, stride, at, value, below,
-    PROXY: tl.constexpr, OPENINGS: tl.constexpr, SEEN: tl.constexpr, JOINED: tl.constexpr, BLOCK: tl.constexpr,
-    BY_RANK: tl.constexpr,
-):  # fmt: skip
-    """Multiply each candidate's probability: by ``value`` at the key ``at``, by ``below`` before it, by 0 after it.
-
-    The key of a candidate is the rank of its token at the place, or the token. A candidate of the list may be at
-    several places. Its entries stand together, and the first adds them up, so no two threads change one logit.
-    """
-    live, row, candidate, place, token, _ = candidates(
-        likely, place_of, opening, first, joined, seen, size, count, floor, PROXY, OPENINGS, False, JOINED, BLOCK
-    )
-    if JOINED:
-        index = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-        earlier = live & (index > 0)
-        new = (index == 0) | (tl.load(joined + 4 * index - 4, mask=earlier, other=-1) != row)
-        live = live & (new | (tl.load(joined + 4 * index - 3, mask=earlier, other=-1) != candidate))
-    total = _factor(place, token, live, seeds, seen, at, value, below, PROXY, SEEN, BY_RANK)
-    if JOINED:
-        for further in range(1, _DEPTH):
-            beyond = index + further
-            same = live & (beyond < count)
-            same = same & (tl.load(joined + 4 * beyond, mask=same, other=-1) == row)
-            same = same & (tl.load(joined + 4 * beyond + 1, mask=same, other=-1) == candidate)
-            other_place = tl.load(joined + 4 * beyond + 2, mask=same, other=0)
-            other_token = tl.load(joined + 4 * beyond + 3, mask=same, other=0)
-            total += _factor(other_place, other_token, same, seeds, seen, at, value, below, PROXY, SEEN, BY_RANK)
-    target = logits + tl.load(rows + row, mask=live, other=0).to(tl.int64) * stride + candidate
-    tl.store(target, tl.load(target, mask=live, other=0.0) + total, mask=live)
+    return unseen(seen, place, token, live, PROXY, SEEN), row, candidate, place, token, chance
 
 
 class Visit:
     """The candidates of a step, as kernels visit them.
 
     Attributes:
+        logits: what is marked.
         tables: the bridge's.
         step: the places.
         device: where they are.
@@ -154,7 +105,7 @@ class Visit:
 
     def __init__(self, logits: torch.Tensor, likely: torch.Tensor, tables: Tables, step: DeviceStep) -> None:
         """Take what a step has; see :data:`ctwl_encoder.core.device.forms.Form`."""
-        self._logits, self._likely, self.tables, self.step = logits, likely, tables, step
+        self.logits, self._likely, self.tables, self.step = logits, likely, tables, step
         self.device = device = likely.device
         self._seen = torch.empty(0, dtype=torch.uint8, device=device)
         if len(step.seen):
@@ -174,14 +125,3 @@ class Visit:
                 PROXY=tables.proxy_size, OPENINGS=step.place_of.shape[1], SEEN=len(step.seen) > 0,
                 JOINED=joined == 1, BLOCK=BLOCK, **constants,
             )  # fmt: skip
-
-    def keep(self, at: torch.Tensor, value: torch.Tensor, below: float, *, by_rank: bool) -> None:
-        """Change the logits; see the kernel of this name.
-
-        Args:
-            at: int64 (places,).
-            value: float64 (places,).
-            below: the factor before ``at``.
-            by_rank: whether a candidate's key is its token's rank.
-        """
-        self.each(keep, self._logits, self.step.rows, self._logits.stride(0), at, value, below, BY_RANK=by_rank)

@@ -35,9 +35,6 @@ class DeviceMarker(Marker):
             strategy: how the distribution is changed.
             kept: how many calls of :meth:`mark` one step of a text takes at most, where an engine marks its texts in
                 several parts or in turn. For each call, probabilities of the size of its logits stay on the device.
-
-        Raises:
-            StrategyUnsuitable: ``unbiased`` with a sigma other than 1/2.
         """
         super().__init__(bridge, strategy)
         self._kept = kept

@@ -57,8 +57,7 @@ class DeviceStep(NamedTuple):
     rows: torch.Tensor
     place_of: torch.Tensor
     seeds: torch.Tensor
-    own: torch.Tensor
-    limits: torch.Tensor
+    levels: torch.Tensor
     joined: torch.Tensor
     seen: torch.Tensor
 
@@ -73,10 +72,10 @@ class DeviceStep(NamedTuple):
     @classmethod
     def of_every_kind(cls, device: torch.device) -> Iterator[DeviceStep]:
         """Steps of one row at one place: all for which a device may compile code of its own."""
-        for own, joined, seen in product((0, 1), repeat=3):
-            shapes = (1, (1, OPENINGS), 1, own, own, (joined, 4), (seen, 2))
-            rows, place_of, seeds, lots, limits, merging, left = (np.zeros(shape, dtype=np.int32) for shape in shapes)
-            yield cls.of(Places(rows, place_of, seeds, lots, limits, merging, left, [], []), device)
+        for joined, seen in product((0, 1), repeat=2):
+            shapes = (1, (1, OPENINGS), 1, 1, (joined, 4), (seen, 2))
+            rows, place_of, seeds, levels, merging, left = (np.zeros(shape, dtype=np.int32) for shape in shapes)
+            yield cls.of(Places(rows, place_of, seeds, levels, merging, left, (0.5,), [], []), device)
 
 
 def to_device(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:

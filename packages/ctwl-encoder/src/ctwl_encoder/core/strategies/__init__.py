@@ -3,9 +3,9 @@
 A strategy is a name here and a folder with its row of traits; in it ``reference`` is in NumPy, ``plain`` in torch, and
 ``kernel``, where there is one, in Triton for GPUs. Tests hold the three equal. The decoder is the same for all.
 
-Where a strategy keeps the distribution, its traits have the factors of NumPy, and ``plain`` and ``kernel`` a function
-``mark``. Where it adds to logits, ``reference`` and ``plain`` have a class ``Mark`` instead, made once for each marker:
-it asks the proxy LM, and remembers what it said.
+Where a strategy keeps the distribution, its traits have what NumPy adds to logits, and ``plain`` and ``kernel`` a
+function ``mark``. Where it does not, ``reference`` and ``plain`` have a class ``Mark`` instead, made once for each
+marker: it asks the proxy LM, and remembers what it said.
 """
 
 from __future__ import annotations
@@ -13,19 +13,15 @@ from __future__ import annotations
 from enum import StrEnum
 from importlib import import_module
 
-from ctwl_protocol import Profile
-
-from ...errors import StrategyUnsuitable
 from .traits import Traits
 
-__all__ = ["Decoding", "Strategy", "check_sigma"]
+__all__ = ["Decoding", "Strategy"]
 
 
 class Strategy(StrEnum):
     """The strategies by name; their traits say what each does."""
 
-    UNBIASED = "unbiased"
-    GUMBEL = "gumbel"
+    RACE = "race"
     DELTA = "delta"
 
     @property
@@ -35,8 +31,8 @@ class Strategy(StrEnum):
 
     @property
     def keeps_distribution(self) -> bool:
-        """Whether it keeps the model's own distribution on average; see :attr:`.traits.Traits.factors`."""
-        return self.traits.factors is not None
+        """Whether it keeps the model's own distribution on average; see :attr:`.traits.Traits.nats`."""
+        return self.traits.nats is not None
 
 
 _TRAITS: dict[Strategy, Traits] = {strategy: import_module(f".{strategy}", __package__).TRAITS for strategy in Strategy}
@@ -54,10 +50,3 @@ class Decoding(StrEnum):
 
     GREEDY = "greedy"
     """The likeliest token. The proxy is not asked where its answer cannot change which one that is."""
-
-
-def check_sigma(strategy: Strategy, profile: Profile) -> None:
-    """Refuse a profile whose sigma does not suit the strategy: StrategyUnsuitable."""
-    needed = strategy.traits.sigma
-    if needed not in (None, profile.sigma):
-        raise StrategyUnsuitable(f"{strategy} needs sigma {needed}; {profile.name} has {profile.sigma}. Use delta")

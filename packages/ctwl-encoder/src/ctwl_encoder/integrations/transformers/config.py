@@ -22,7 +22,7 @@ from ctwl_protocol.schema import describe_error
 
 from ...core.expected_evidence import READERS_LEVEL, needed_tokens, warn_of_short_text
 from ...core.payload import Payload
-from ...core.strategies import Decoding, check_sigma
+from ...core.strategies import Decoding
 from ...errors import ConfigMalformed, EncoderError, OptionOutOfRange
 from ...models import open_bridge
 from ...options import BeaconOptions, MarkingOptions, ProxyOptions, check_beacon, strategy_for
@@ -83,13 +83,11 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
             ProfileUnknown, ProfileMalformed: the profile.
             LayoutUnknown, FieldOutOfRange: a record.
             OptionOutOfRange: codes; two of nonce, records and codes.
-            StrategyUnsuitable: a record where the codes are no beacons, or ``unbiased`` where sigma is not 1/2.
+            StrategyUnsuitable: a record where the codes are no beacons.
         """
         if sum(given is not None for given in (self.nonce, self.records, self.codes)) > 1:
             raise OptionOutOfRange("codes and records have their own nonces: give one of nonce, records and codes")
         profile = self._profile_used()
-        if self.strategy is not None:
-            check_sigma(self.strategy, profile)
         if self.codes is not None:
             if not self.codes or not all(0 <= code < profile.codes for code in self.codes):
                 raise OptionOutOfRange(f"codes are integers from 0 to {profile.codes - 1}, one for each prompt")
@@ -181,7 +179,8 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
             self.payloads() or (lambda: Payload((Beacon.fresh(self.provider, self.version).code,))),
             strategy=strategy,
             decoding=self._decoding(sampling, device),
-            **self.of_text,
+            share=self.share,
+            delta=self.delta,
         )
 
     def _decoding(self, sampling: Sampling | None, device: torch.device | str | None) -> Decoding:

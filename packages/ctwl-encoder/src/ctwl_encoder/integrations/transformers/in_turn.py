@@ -8,16 +8,15 @@ import torch
 from transformers import LogitsProcessor
 from transformers.generation import BaseWatermarkingConfig
 
-from ...errors import StrategyUnsuitable
-from .processor import CTWLLogitsProcessor, not_saved
+from .processor import not_saved
 from .sampling import refuse_continuous_batching
 
 
 class WatermarksInTurn(BaseWatermarkingConfig):  # type: ignore[misc]  # transformers has no types
     """Several watermarking configs as the one that ``generate`` takes; it runs them after all other processors.
 
-    Each changes what the ones before it left, so the order matters. A watermark that draws the token itself
-    (``gumbel``, or another one that leaves a single token) must be the last one, and there can be one such.
+    Each changes what the ones before it left, so the order matters. A watermark that draws the token itself, as
+    Gumbel-max does, must be the last one, and there can be one such.
 
     Attributes:
         configs: any of transformers' configs and of ours, in the order in which they run.
@@ -35,16 +34,10 @@ class WatermarksInTurn(BaseWatermarkingConfig):  # type: ignore[misc]  # transfo
         """A processor for one call of ``generate``, which runs each config's new processor.
 
         Raises:
-            StrategyUnsuitable: one of ours that draws, such as ``gumbel``, is not the last.
             CTWLError: see :meth:`CTWLWatermarkingConfig.construct_processor`.
         """
         refuse_continuous_batching(device)
         processors = [config.construct_processor(vocab_size, device) for config in self.configs]
-        for each in processors[:-1]:
-            if isinstance(each, CTWLLogitsProcessor) and (strategy := each.marker.strategy).traits.draws:
-                raise StrategyUnsuitable(
-                    f"{strategy} leaves a single token, so no watermark can run after it: put it last, or name unbiased"
-                )
         return _InTurn(processors)
 
     def to_dict(self) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -47,8 +46,8 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
     """Marks the text that one call of ``model.generate`` writes; make a new processor for each call.
 
     As ``logits_processor=[processor]`` it runs before temperature, top-k and top-p. That is right for ``delta`` with
-    ``decoding="any"``; for ``unbiased`` and ``gumbel`` only at temperature 1 without truncation. As
-    ``watermarking_config=ProcessorConfig(processor)`` it runs after all others, as ``unbiased`` and ``gumbel`` must.
+    ``decoding="any"``; for ``race`` only at temperature 1 without truncation. As
+    ``watermarking_config=ProcessorConfig(processor)`` it runs after all others, as ``race`` must.
     It reads only the ids that were generated, so beams may reorder and rows may end early.
 
     At the first step it looks how ``generate`` chooses tokens, and refuses a strategy, ``decoding`` or place among the
@@ -77,8 +76,8 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
         Args:
             bridge: from the model's vocabulary to the proxy's.
             payloads: one for each prompt, which its rows (beams, several sequences) share; or a function that draws
-                one. It is called for each row under ``unbiased`` and ``gumbel``, and for each distinct prompt under
-                ``delta``, because beams of a prompt change places.
+                one. It is called for each row under ``race``, and for each distinct prompt under ``delta``,
+                because beams of a prompt change places.
             strategy: how the texts are marked.
             decoding: see :class:`ctwl_encoder.core.strategies.Decoding`.
             marking: the other fields of :class:`ctwl_encoder.options.MarkingOptions`.
@@ -98,7 +97,7 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
         )
         self.payloads: list[Payload] = []
         self._decoding = decoding
-        self._of_text = options.of_text
+        self._strength = options.strength_of(strategy)
         self._given = payloads
         self._prompts: NDArray[np.int64] | None = None
         self._texts: dict[tuple[Payload, int, int], TextState] = {}
@@ -125,9 +124,6 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
             self._check_call()
             self.marker.bridge.check_size(scores.shape[1])
             self._prompts, self.payloads = ids, self._payloads_of_rows(ids)
-            if self._of_text["fresh"]:
-                salts = torch.randint(1 << 32, (len(ids),)).tolist()
-                self.payloads = [replace(each, salt=salt) for each, salt in zip(self.payloads, salts, strict=True)]
         start = self._prompts.shape[1]
         if not np.array_equal(ids[:, :start], self._prompts):
             raise StrategyUnsuitable(
@@ -172,7 +168,7 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
         known = len(generated)
         while known and _key(payload, generated[:known]) not in self._texts:
             known -= 1
-        text = self._texts.setdefault(_key(payload, generated[:known]), self.marker.start(payload, **self._of_text))
+        text = self._texts.setdefault(_key(payload, generated[:known]), self.marker.start(payload, self._strength))
         for count in range(known, len(generated)):
             text = self.marker.extend(text, int(generated[count]))
             self._texts[_key(payload, generated[: count + 1])] = text

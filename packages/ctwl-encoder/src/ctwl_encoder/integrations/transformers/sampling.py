@@ -136,7 +136,7 @@ def strategy_of(named: Strategy | None, sampling: Sampling | None) -> Strategy:
     if named is None:
         raise SamplingUnknown(
             "it cannot be seen how tokens are chosen here, from which the strategy would follow; name one, such as "
-            "CTWLWatermarkingConfig(strategy='gumbel'): unbiased or gumbel for sampling, delta for all else"
+            "CTWLWatermarkingConfig(strategy='race'): race for sampling, delta for all else"
         )
     return named
 

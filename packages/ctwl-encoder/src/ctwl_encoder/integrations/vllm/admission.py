@@ -60,7 +60,6 @@ def admit(params: Any) -> None:
     if request is None:
         return
     _refuse_unsupported(engine, request.strategy)
-    _refuse_penalties(engine, request.strategy, params)
     warn_if_short(request, params.max_tokens, temperature, "max_tokens")
     taken: dict[str, Any] = {}
     if params.n > 1 and params.seed is None:
@@ -106,17 +105,7 @@ def _refuse_unsupported(config: Any, strategy: Strategy) -> None:
     if shared_out and not strategy.keeps_distribution:
         raise OptionOutOfRange(
             f"{strategy} asks the proxy LM, which all workers do together, and this server shares its requests out "
-            "among them; serve without --enable-batch-sharded-sampling, or sample with unbiased or gumbel"
-        )
-
-
-def _refuse_penalties(config: Any, strategy: Strategy, params: Any) -> None:
-    """Refuse penalties that the mark would leave without effect: OptionOutOfRange."""
-    asked = params.presence_penalty or params.frequency_penalty or params.repetition_penalty != 1
-    if asked and strategy.traits.draws and not config.use_v2_model_runner:
-        raise OptionOutOfRange(
-            f"the V1 model runner applies penalties after the mark, and {strategy} leaves them no choice; leave "
-            "the penalties out, name unbiased, or serve with VLLM_USE_V2_MODEL_RUNNER=1"
+            "among them; serve without --enable-batch-sharded-sampling, or sample with race"
         )
 
 

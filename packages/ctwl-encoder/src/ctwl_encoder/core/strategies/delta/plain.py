@@ -55,7 +55,7 @@ class Mark:
             inside = torch.stack(self._halves.of(halves))
             half_of = torch.full((len(places),), -1)
             half_of[marked] = torch.tensor([halves[keys[i]] for i in marked])
-            delta = torch.tensor([text.delta for text in texts])
+            delta = torch.tensor([text.strength for text in texts])
             half_of, delta = (to_device(each, logits.device) for each in (half_of, delta))
             half = half_of[entries.place]
             liked = entries.where((half >= 0) & inside[half, entries.token])  # -1 reads a half of no use

@@ -73,8 +73,8 @@ class Mark:
             return False, None
         branches = [(offer.branch, offer.seed) for offer in row.offers]
         if self._decoding is Decoding.GREEDY:
-            return argmax_is_certain(row.likely, branches, row.text.delta), None
-        bound = LowerBound(row.likely, branches, row.text.delta)
+            return argmax_is_certain(row.likely, branches, row.text.strength), None
+        bound = LowerBound(row.likely, branches, row.text.strength)
         if self._uniform() >= bound.mass:
             return False, bound
         row.logits[:] = bound.known(row.logits)
@@ -88,7 +88,7 @@ class Mark:
             row.logits[:] = bound.beyond(row.logits, [half.inside for half in halves])
             return
         for offer, half in zip(row.offers, halves, strict=True):
-            add_delta(row.logits, offer.branch, half.inside, row.text.delta)
+            add_delta(row.logits, offer.branch, half.inside, row.text.strength)
 
     def _asked(self, prefixes: NDArray[np.int64], seeds: NDArray[np.uint32]) -> Iterator[Half]:
         """What the proxy says of places."""
