@@ -34,9 +34,6 @@ from .errors import EncoderError, OptionOutOfRange, StrategyUnsuitable
 _MAX_DELTA = 100.0
 """Chosen by hand: e^100 times the probability leaves nothing to the other tokens, and does not overflow."""
 
-SHARE = 0.5
-"""The default share of ``race``; ``evaluation/writing/share.py`` puts others beside it."""
-
 LEAST_SHARE, MOST_SHARE = 0.05, 0.95
 """Chosen by hand: with less hardly anything is read; with more next to nothing is left to chance, and no more is
 read."""
@@ -168,18 +165,26 @@ class MarkingOptions(Options):
         description="; ".join(f"{strategy} {strategy.traits.summary}" for strategy in Strategy)
         + " (default: race where tokens are sampled, else delta)",
     )
-    share: float = Field(
-        SHARE,
+    share: float | None = Field(
+        None,
         ge=LEAST_SHARE,
         le=MOST_SHARE,
-        description="for race: the part of the model's choice that the mark decides; chance decides the rest. More is "
-        "found in shorter texts, less makes texts of one prompt vary more",
+        description="for race: the part of the model's choice that the mark decides, while chance decides the rest. "
+        "With more a shorter text is found, with less texts of one prompt vary more (default: 1.5 less the temperature, "
+        "from 0.5 to 0.9)",
     )
     delta: float = Field(2.0, gt=0, le=_MAX_DELTA, description="nats, for delta")
 
-    def strength_of(self, strategy: Strategy) -> float:
-        """How strongly a strategy marks: the share, in hundredths, or the nats of ``delta``."""
-        return round(self.share, 2) if strategy is Strategy.RACE else self.delta
+    def strength_of(self, strategy: Strategy, temperature: float = 1.0) -> float:
+        """How strongly a strategy marks: the share, in hundredths, or the nats of ``delta``.
+
+        Args:
+            strategy: that marks.
+            temperature: of sampling, which decides the share where none is named.
+        """
+        if strategy is not Strategy.RACE:
+            return self.delta
+        return round(share_for(temperature) if self.share is None else self.share, 2)
 
 
 class ProxyOptions(Options):
@@ -248,7 +253,9 @@ class GenerationOptions(MarkingOptions):
     @property
     def marking(self) -> dict[str, Any]:
         """The arguments of a logits processor."""
-        return {"strategy": self.chosen_strategy, "decoding": self.decoding, "share": self.share, "delta": self.delta}
+        strategy = self.chosen_strategy
+        strength = {"share" if strategy is Strategy.RACE else "delta": self.strength_of(strategy, self.drawn_at)}
+        return {"strategy": strategy, "decoding": self.decoding, **strength}
 
     def for_transformers(self) -> dict[str, Any]:
         """The arguments of ``model.generate``."""
@@ -271,6 +278,14 @@ class PlanOptions(Options):
         le=MOST_TEXTS,
         description="texts of each strategy, in groups of four of one prompt; more make the answer surer",
     )
+
+
+def share_for(temperature: float) -> float:
+    """The share of ``race`` where none is named. The less choice a text has, the more of it the mark takes.
+
+    ``evaluation/writing/share.py`` puts other shares beside it.
+    """
+    return min(max(1.5 - temperature, 0.5), 0.9)
 
 
 def strategy_for(strategy: Strategy | None, temperature: float) -> Strategy:

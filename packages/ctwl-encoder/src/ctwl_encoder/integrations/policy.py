@@ -16,7 +16,7 @@ from ctwl_protocol import Beacon, get_profile
 
 from ..core.strategies import Strategy
 from ..errors import NotLeftToClients, OptionOutOfRange
-from ..options import BeaconOptions, ProxyOptions, check_beacon, kind_of, strategy_for
+from ..options import BeaconOptions, ProxyOptions, check_beacon, kind_of, share_for, strategy_for
 from .request import PREFIX, Request, own_options
 
 OFF = "off"
@@ -126,7 +126,7 @@ class Policy(Request):
         strategy = strategy_for(named, temperature)
         profile = get_profile(request.profile)
         check_beacon(profile)
-        return request.model_copy(update={"strategy": strategy})
+        return request.model_copy(update={"strategy": strategy, "share": request.share or share_for(temperature)})
 
     def why_unmarked(self, given: dict[str, Any], *, fixed_form: bool = False) -> str:
         """Why :meth:`request` says of a request that it writes nothing, as docs/providers/monitoring.md lists it."""

@@ -22,7 +22,7 @@ from ctwl_protocol.schema import describe_error
 
 from ...core.expected_evidence import READERS_LEVEL, needed_tokens, warn_of_short_text
 from ...core.payload import Payload
-from ...core.strategies import Decoding
+from ...core.strategies import Decoding, Strategy
 from ...errors import ConfigMalformed, EncoderError, OptionOutOfRange
 from ...models import open_bridge
 from ...options import BeaconOptions, MarkingOptions, ProxyOptions, check_beacon, strategy_for
@@ -179,7 +179,7 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
             self.payloads() or (lambda: Payload((Beacon.fresh(self.provider, self.version).code,))),
             strategy=strategy,
             decoding=self._decoding(sampling, device),
-            share=self.share,
+            share=self.strength_of(Strategy.RACE, sampling.temperature if sampling is not None else 1.0),
             delta=self.delta,
         )
 
