@@ -170,8 +170,8 @@ class MarkingOptions(Options):
         ge=LEAST_SHARE,
         le=MOST_SHARE,
         description="for race: the part of the model's choice that the mark decides, while chance decides the rest. "
-        "With more a shorter text is found, with less texts of one prompt vary more (default: 1.5 less the temperature, "
-        "from 0.5 to 0.9)",
+        "With more a shorter text is found, with less texts of one prompt vary more (default: 1.5 less the "
+        "temperature, from 0.5 to 0.9)",
     )
     delta: float = Field(2.0, gt=0, le=_MAX_DELTA, description="nats, for delta")
 

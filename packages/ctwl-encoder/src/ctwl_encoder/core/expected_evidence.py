@@ -29,7 +29,7 @@ READERS_LEVEL = NUMBERS.search.level
 HIT_RATE = 0.93
 """Share of hits among marked tokens where the proxy is not asked. Chosen by hand."""
 
-READER_SHARE = 0.43, 0.8
+READER_SHARE = 0.37, 0.8
 """Share of the evidence of ``race`` that a reader gets who has the proxy LM and not the model's distribution: of a
 model with a vocabulary of its own, and of one with the proxy's, most likely its relative. A part of the loss is the
 price of the decoder's other tests."""
