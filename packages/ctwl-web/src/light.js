@@ -6,7 +6,7 @@ const { step_bits: STEP_BITS, doublings: DOUBLINGS } = LIGHT;
 /** The border of the half is uncertain by this part of all ranks, to both sides. */
 const RAMP = LIGHT.ramp;
 /**
- * A probability `2^-(k + 1)` of what `gumbel` wrote is taken to be so many times as likely as `2^-k`: of the rarest tokens,
+ * A probability `2^-(k + 1)` of what `race` wrote is taken to be so many times as likely as `2^-k`: of the rarest tokens,
  * and less for each halving of the id.
  */
 const { likelier: LIKELIER, halving: HALVING } = LIGHT;

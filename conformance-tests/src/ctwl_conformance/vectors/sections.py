@@ -13,7 +13,7 @@ _WHY = {
     "conventions, which all vectors follow": "3",
     "see its parts": "4 5 6 7 8 9 20",
     "a claim about texts: tested statistically, by reading what an encoder wrote": "8.1",
-    "informative": "8.2 8.3 8.4 8.5 19",
+    "informative": "8.2 8.3 8.5 19",
     "what people are told, and how services answer; the addresses are tested with 9.6": "9.8",
     "needs a language model; the reference tests it": "10.8",
     "status codes stand in the vectors of the sections that give them": "11",

@@ -33,6 +33,10 @@ SCREEN = 0.2
 """Default level of the screen of a scan: of what the whole reading finds in 200 tokens, at most one in 200 is lost; in
 150 tokens more is, mostly by ``delta`` (``evaluation/reading/light.py``)."""
 
+STRONG, STRONG_SIZE = "Qwen/Qwen2.5-Coder-1.5B-Instruct", "3.1 GB"
+"""The language model of a strong reading, and the size of its files. ``evaluation/reading/models.py`` measures what it
+finds in texts of models that are not its own."""
+
 ScoreName: TypeAlias = Literal["auto", "light", "whole", "half", "race"]
 """How positions may be scored, see :mod:`ctwl_decoder.statistics.scores`: "light" by ranks alone, without a language
 model; "whole" by both scores of a language model; "auto" light where that is conclusive, else whole."""

@@ -169,7 +169,7 @@ class Encoder:
 
         def write(prompts: list[str], records: list[Record], seed: int | None) -> list[Generation]:
             payloads = [Payload.of(each, keys.colour_key() if keys else None) for each in records]
-            # Sections 8.2 to 8.4: the strategy, which is told how tokens are chosen; 8.5: the bridge to the proxy's
+            # Sections 8.2 and 8.3: the strategy, which is told how tokens are chosen; 8.5: the bridge to the proxy's
             # tokens.
             processor = CTWLLogitsProcessor(self.bridge, payloads, **asked.marking)
             seeded = asked.model_copy(update={"seed": seed})

@@ -10,7 +10,8 @@ examples:
   ctwl-decode --json - < letter.txt                   for programs
   ctwl-decode --beacon 42:3 letter.txt                is it this model's? needs less text
   ctwl-decode --light letter.txt                      at once, without the language model: finds less
-  ctwl-decode --reading-model FOLDER letter.txt       weighed by the provider's own model: finds more
+  ctwl-decode --strong letter.txt                     weighed by a larger language model: finds more, takes longer
+  ctwl-decode --reading-model FOLDER letter.txt       weighed by the provider's own model: finds the most
   ctwl-decode --keys our.keys letter.txt              a provider opens its users, tests its authenticators
 
 other commands:
@@ -64,7 +65,7 @@ from ctwl_protocol.registry import load_trusted
 from ..documents.files import files_in, texts_of
 from ..documents.found import Found
 from ..errors import DecoderError, ExtraMissing, OptionOutOfRange
-from ..options import add_alpha, add_beacons, add_proxy_options, check_alpha
+from ..options import STRONG, STRONG_SIZE, add_alpha, add_beacons, add_proxy_options, check_alpha
 from ..report.analysis import Analysis
 from ..report.model import Report
 from ..report.wording import ADD_LIGHT, describe, describe_body, files_missing
@@ -165,7 +166,16 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
 
 def _add_reading_model(parser: argparse.ArgumentParser) -> None:
     """Give a command the options that name another language model than the profile's."""
-    parser.add_argument(
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--strong",
+        dest="reading_model",
+        action="store_const",
+        const=STRONG,
+        help=f"read by {STRONG} in the proxy LM's place, which shows more of texts by larger models, whoever's. It is "
+        f"fetched once, {STRONG_SIZE}, and takes about ten times as long",
+    )
+    which.add_argument(
         "--reading-model",
         metavar="NAME",
         help="a causal LM, as a folder or a name on the hub, that weighs the text in the proxy LM's place; the "
@@ -221,6 +231,8 @@ def _decoder(arguments: argparse.Namespace) -> tuple[Decoder, dict[str, Any]]:
 
     proxy, own = open_proxy(profile, path=arguments.proxy, device=arguments.device), None
     if arguments.reading_model:
+        if arguments.reading_model == STRONG:
+            print(f"ctwl-decode: {STRONG} is fetched if it is not here, {STRONG_SIZE}", file=sys.stderr)
         prompt = arguments.prompt and text_of(read_bytes(arguments.prompt), shown(arguments.prompt))  # as it was seen
         own = ReadingModel.open(arguments.reading_model, proxy, prompt, arguments.device)
     epochs = arguments.epoch or [0]

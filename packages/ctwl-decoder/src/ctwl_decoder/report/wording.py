@@ -33,6 +33,8 @@ LIKELIEST_MEANS = (
 )
 PRIVATE = "Only someone with the profile's key can have written it, or can read it."
 SUITS_KIND = "No other code fits this text as well, but texts of its kind may fit this code without a watermark"
+STRONGER = "A larger language model shows more of texts that large models wrote: ctwl-decode --strong."
+
 LIGHT = "The text was read by the ranks of its tokens alone; with the proxy LM the decoder finds more."
 ADD_LIGHT = "If the ranks alone are enough, add --light."
 FORGEABLE = "Anyone can write open codes: they say what the text carries, not who put it there."
@@ -248,7 +250,8 @@ def _notes(report: Report) -> list[str]:
     elif report.outcome == "none":
         few = " That is few." if report.tokens < ENOUGH_TOKENS else ""
         notes = [f"Not shown: a mark of {report.profile} in this text of {report.tokens} tokens.{few} {SHOWS_FROM}"]
-        notes += [*[LIGHT] * (report.read == "light"), NO_PROOF]
+        more = LIGHT if report.read == "light" else STRONGER if report.reading_model is None else None
+        notes += [*[more] * (more is not None), NO_PROOF]
     return [*notes, *(mark.says for mark in report.other_marks)]
 
 

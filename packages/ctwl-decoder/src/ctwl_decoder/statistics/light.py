@@ -7,7 +7,7 @@ of all ranks.
 mass comes before the token, so it is in the half where ``x`` is below ``sigma``. How the mass lies is not known, so the
 border is a ramp.
 
-``light-rank`` is for ``gumbel``. A token of probability ``1/f`` that was written so has the density ``f (1 - x)^(f -
+``light-rank`` is for ``race``. A token of probability ``1/f`` that was written so has the density ``f (1 - x)^(f -
 1)``. The ratio mixes powers of 2 for ``f``; the first, ``f = 1``, stands for unmarked positions, too. Little is known
 of ``f``, but rare tokens have a larger one than common tokens. A tokenizer's ids are in the order of its merges, so the
 common tokens have small ids.
@@ -44,7 +44,7 @@ RAMP = NUMBERS.light.ramp
 """The border of the half is uncertain by this part of all ranks, to both sides."""
 
 LIKELIER = NUMBERS.light.likelier
-"""A probability ``2^-(k + 1)`` of what ``gumbel`` wrote is taken to be so many times as likely as ``2^-k``: of the
+"""A probability ``2^-(k + 1)`` of what ``race`` wrote is taken to be so many times as likely as ``2^-k``: of the
 rarest tokens."""
 
 HALVING = NUMBERS.light.halving
