@@ -93,9 +93,9 @@ def test_the_factors_of_the_number_of_tests_are_the_ones_in_the_text() -> None:
     table = {row[0].strip("`"): row[2] for row in rows("### 10.2 Tests")}
     formula = re.search(r"^`K = (.*)`$", PARTS["reader"], re.M)
     assert formula and formula[1].split(" * ") == list(table)
-    two, four = table["E"].split("2 for each of two")[1].split("All four")
+    two, four = table["E"].split("Of two")[1].split("All four")
     assert all(f"`{score}`" in two for score in (*plan.SCORE_SHARES, *plan.LIGHT_SHARES))
-    assert plan.LIGHT_FIRST == 1 / 8 and "16 for each light one, 16/7 for `half` and `race`" in four
+    assert plan.LIGHT_FIRST == 1 / 8 and "8 times that for a light one, 8/7 times for the others" in four
 
 
 def test_the_toy_profiles_are_the_published_ones() -> None:
@@ -121,8 +121,8 @@ def test_the_reference_reads_the_text_of_the_core_alike() -> None:
     report = decoder.decode(found[1], score="whole")
     assert (report.code, report.score, report.scored) == (69, "half", 61)
     found_by_core = re.search(r"^\(69, '(.*)'\)$", PARTS["core"], re.M)
-    assert found_by_core  # a full reader searches several numbers of codes, and has three quarters of the level for one
-    assert 4 / 3 * float(found_by_core[1]) == pytest.approx(report.p_value, rel=1e-9)
+    assert found_by_core  # a full reader searches several numbers of codes, and has seven eighths of the level for one
+    assert 8 / 7 * float(found_by_core[1]) == pytest.approx(report.p_value, rel=1e-9)
 
     word = hashing.slot_word(decoder.profile.key, found[1][2:4].encode())
     numbers = [slots.slot_of(count, word) for count in (1, 2, 3, 4)]
