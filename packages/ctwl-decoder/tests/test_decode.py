@@ -399,8 +399,8 @@ def test_a_score_alone_has_the_whole_level(decoder: Decoder, marked: str) -> Non
     whole, half, race = (decoder.decode(marked, score=score) for score in ("whole", "half", "race"))
     assert (whole.score, half.score, race.score) == ("half", "half", "race")
     assert whole.code == half.code
-    assert whole.p_value == pytest.approx(2 * half.p_value)
-    assert half.p_value < race.p_value  # the text is by unbiased
+    assert whole.p_value == pytest.approx(half.p_value / SCORE_SHARES[Score.HALF], abs=0)
+    assert half.p_value < race.p_value  # the text is by a mark that kept a half
     assert race.needed <= whole.needed < half.needed
 
 
