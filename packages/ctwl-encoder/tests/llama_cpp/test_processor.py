@@ -136,7 +136,7 @@ def test_a_log_has_each_text_before_its_answer_ends(tmp_path: Path) -> None:
     for part in llama(PROMPT, max_tokens=60, seed=5, stream=True, **WIDE):
         if part["choices"][0]["finish_reason"]:
             _, begin, end = (json.loads(line) for line in log.read_text().splitlines())
-    assert end["begun"] == [begin["process"], begin["line"]] and end["strategy"] == begin["strategy"] == "gumbel"
+    assert end["begun"] == [begin["process"], begin["line"]] and end["strategy"] == begin["strategy"] == "race"
     assert 0 < end["tokens"] <= 61 and end["tokens"] == end["marked"] + sum(end["left"].values())
 
 

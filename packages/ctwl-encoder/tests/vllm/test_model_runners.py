@@ -156,7 +156,7 @@ def test_requests_side_by_side_in_slots_that_come_back(folder: Path) -> None:
     runner, decoder = Runner(folder, {"provider": 42, "version": 3, "profile": PROFILE}), Decoder.open(PROFILE)
     params = [
         SamplingParams(temperature=0.9, top_p=0.98),
-        SamplingParams(temperature=1.0, extra_args={"ctwl_provider": 7, "ctwl_version": 1, "ctwl_strategy": "gumbel"}),
+        SamplingParams(temperature=1.0, extra_args={"ctwl_provider": 7, "ctwl_version": 1, "ctwl_strategy": "race"}),
     ]
     for request in params:
         runner.validate(request)
@@ -347,7 +347,7 @@ def test_a_proxy_that_fails_leaves_its_rows_unmarked(folder: Path, monkeypatch: 
     """It is not asked again at once, and the steps are counted; rows that ask no proxy are marked."""
     runner = Runner(folder, {"provider": 42, "profile": PROFILE})
     words = load_model("smollm2")[1](" ".join(PROMPTS))["input_ids"]
-    for slot, strategy in enumerate(("delta", "unbiased")):
+    for slot, strategy in enumerate(("delta", "race")):
         assert runner.add(slot, words, SamplingParams(extra_args={"ctwl_strategy": strategy}))
         runner.slots.prompt_len.np[slot] = 1
     asked = 0
@@ -448,7 +448,7 @@ def test_a_text_is_observed_once(folder: Path) -> None:
 
 
 def test_the_evidence_pays_for_the_codes_of_a_record_and_not_for_their_check(folder: Path) -> None:
-    runner = Runner(folder, {"provider": 42, "profile": PROFILE, "strategy": "unbiased"})
+    runner = Runner(folder, {"provider": 42, "profile": PROFILE, "strategy": "race"})
     words = load_model("smollm2")[1](pydoc_data.topics.topics["lambda"] + pydoc_data.topics.topics["atom-identifiers"])
     words = words["input_ids"][:400]
     assert runner.add(0, words, SamplingParams(extra_args={"ctwl_layout": 3, "ctwl_codes": [43211, 207942, 380826]}))
@@ -457,9 +457,9 @@ def test_the_evidence_pays_for_the_codes_of_a_record_and_not_for_their_check(fol
         logits = torch.randn(1, 49152, generator=torch.Generator().manual_seed(length))
         runner.apply(logits, [0], [length])
     served, name = runner.processor.rows.served[0], "ctwl_text_chance_found_sum"
-    before = prometheus_client.REGISTRY.get_sample_value(name, {"strategy": "unbiased"}) or 0.0
+    before = prometheus_client.REGISTRY.get_sample_value(name, {"strategy": "race"}) or 0.0
     runner.add(0, words, SamplingParams())
-    after = prometheus_client.REGISTRY.get_sample_value(name, {"strategy": "unbiased"}) or 0.0
+    after = prometheus_client.REGISTRY.get_sample_value(name, {"strategy": "race"}) or 0.0
     evidence = expected_bits(served.text.last, Strategy.UNBIASED, own=True)
     expected = chance_found(evidence, needed_bits(served.marker.profile, 3))
     assert expected > 0.5 and after - before == pytest.approx(expected)
@@ -556,7 +556,7 @@ def test_rows_of_v1_come_move_and_go(folder: Path) -> None:
 def test_a_log_has_each_text_from_its_beginning_to_its_end(folder: Path, tmp_path: Path, runner_version: str) -> None:
     """Its end counts the tokens that were drawn; a text that was put off goes on in a line of its own."""
     log = tmp_path / "ctwl.log"
-    told = {"provider": 42, "profile": PROFILE, "strategy": "unbiased", "log": str(log)}
+    told = {"provider": 42, "profile": PROFILE, "strategy": "race", "log": str(log)}
     runner, words = Runner(folder, told), load_model("smollm2")[1](" ".join(PROMPTS))["input_ids"]
     params = SamplingParams(n=2, seed=7)
     runner.validate(params)
@@ -606,7 +606,7 @@ def test_a_log_has_each_text_from_its_beginning_to_its_end(folder: Path, tmp_pat
 def test_a_text_of_v1_that_ends_while_others_go_on_has_its_end_in_the_log(folder: Path, tmp_path: Path) -> None:
     """V1 fills its row with the last request, and then does not name it as removed."""
     log = tmp_path / "ctwl.log"
-    told = {"provider": 42, "profile": PROFILE, "strategy": "unbiased", "log": str(log)}
+    told = {"provider": 42, "profile": PROFILE, "strategy": "race", "log": str(log)}
     runner, words = Runner(folder, told), load_model("smollm2")[1](" ".join(PROMPTS))["input_ids"]
     params = SamplingParams(n=2, seed=7)
     runner.validate(params)

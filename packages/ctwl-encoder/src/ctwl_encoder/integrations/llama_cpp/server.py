@@ -33,7 +33,7 @@ all other options are those of llama-cpp-python's own server: python -m llama_cp
 examples:
   ctwl-llama-server --provider 42 --version 3 --model model.gguf --n_ctx 4096
   ctwl-llama-server --provider 42 --profile org.ctwl.smollm2-135m.1 --model model.gguf --port 8080
-  ctwl-llama-server --provider 42 --clients '{"nonce": "any", "strategy": ["gumbel", "off"]}' --model model.gguf
+  ctwl-llama-server --provider 42 --clients '{"nonce": "any", "strategy": ["race", "off"]}' --model model.gguf
 
 what --clients leaves to them, clients have in the bodies of their requests, among it:
   "ctwl_provider": 7, "ctwl_version": 1    another record
