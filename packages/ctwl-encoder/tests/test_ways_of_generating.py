@@ -306,8 +306,8 @@ def test_a_call_that_is_too_short_is_warned_of_for_its_own_sampling(
     said = f"max_new_tokens is 150; a reader needs about {config.needed_tokens(0.7)} tokens .* race at temperature 0.7"
     with pytest.warns(ShortText, match=said):
         write(toy, watermarking_config=config, **SAMPLED, temperature=0.7, **LENGTH)
-    with pytest.warns(ShortText, match="max_length is 40"):
-        write(toy, watermarking_config=config, max_length=40, **SAMPLED)
+    with pytest.warns(ShortText, match="max_length is 80"):
+        write(toy, watermarking_config=config, max_length=80, **SAMPLED, temperature=0.7)
 
 
 def test_the_tokens_that_are_needed_are_for_a_sampling() -> None:

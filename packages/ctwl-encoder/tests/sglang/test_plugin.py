@@ -241,7 +241,7 @@ def test_the_plug_in_truncates_as_sglang_does(monkeypatch: pytest.MonkeyPatch) -
     expected = torch.zeros(SIZE).scatter(0, tokens[0].long(), kept[0] / kept.sum())
     total = torch.zeros(SIZE)
     for provider in range(256):
-        told = {"ctwl_provider": provider, "ctwl_strategy": "race"}
+        told = {"ctwl_provider": provider, "ctwl_strategy": "race", "ctwl_share": 0.2}
         request = server.request(f"{provider}", prompt[:1], **options, custom_params=told)
         assert (request.sampling_params.top_k, request.sampling_params.top_p) == (TOP_K_ALL, 1.0)
         request.output_ids = array("q", prompt[1:])
