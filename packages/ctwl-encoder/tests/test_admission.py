@@ -93,7 +93,7 @@ def vllm(monkeypatch: pytest.MonkeyPatch, server: Server, **told: Any) -> Any:
 
 OPTIONS = [
     {"ctwl_provider": 7}, {"ctwl_version": 1}, {"ctwl_nonce": 5}, {"ctwl_strategy": "off"}, {"ctwl_strategy": "delta"},
-    {"ctwl_delta": 100.0}, {"ctwl_fresh": 1.0}, {"ctwl_skip_repeats": True}, {"ctwl_codes": [1]},
+    {"ctwl_delta": 100.0}, {"ctwl_share": 0.05}, {"ctwl_codes": [1]},
     {"ctwl_layout": 3, "ctwl_codes": [1, 2, 3]}, {"ctwl_stratgy": "off"},
 ]  # fmt: skip
 

@@ -23,6 +23,7 @@ from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.core.text_state import TextState
 from ctwl_encoder.integrations.transformers import CTWLLogitsProcessor
 from ctwl_encoder.models import load_tokenizer
+from ctwl_encoder.options import SHARE
 from ctwl_protocol.errors import ModelUnsuitable
 from ctwl_protocol.proxy import Proxy
 
@@ -35,11 +36,11 @@ def proxy(request: pytest.FixtureRequest, gpt2: Proxy, offline_proxy: Proxy) -> 
 def test_a_step_that_settles_many_tokens_keeps_their_marks(proxy: Proxy) -> None:
     """A clause without spaces, as in Chinese, is settled as a whole where it ends."""
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=proxy.tokenizer.backend)
-    marker = DeviceMarker(Bridge(tokenizer, proxy), Strategy.UNBIASED)
+    marker = DeviceMarker(Bridge(tokenizer, proxy), Strategy.RACE)
     ids = tokenizer("\u6cb3\u4e0a\u7684\u65b0\u6865\u5728\u51ac\u5929\u4e4b\u524d\u4e0d\u4f1a\u5f00\u653e" * 2)[
         "input_ids"
     ]
-    text = marker.start(Payload((77,)), 2.0)
+    text = marker.start(Payload((77,)), SHARE)
     for token in ids:
         chances = np.full((1, len(tokenizer)), -20.0, dtype=np.float32)
         chances[0, [token, *ids[:40]]] = 0.0
@@ -77,7 +78,7 @@ def test_sentencepiece_with_byte_fallback_in_every_script(
 
 def test_the_text_that_is_handed_out_is_the_text_that_was_marked(mistral: Any, offline_proxy: Proxy) -> None:
     bridge = Bridge(mistral, offline_proxy)
-    processor = CTWLLogitsProcessor(bridge, [Payload((9,))], strategy="unbiased")
+    processor = CTWLLogitsProcessor(bridge, [Payload((9,))], strategy="race")
     ids = np.array(mistral(TEXT.rstrip(), add_special_tokens=False)["input_ids"])
     prompt = np.array([[1]])
     for length in range(len(ids)):

@@ -30,11 +30,11 @@ from ctwl_encoder.integrations.llama_cpp.server import main as serve
         (["--num-beams", "2", "--top-p", "0.5", "hello"], "leave --temperature and --top-p out, or --num-beams"),
         (
             ["--delta", "4", "hello"],
-            "--delta changes nothing under unbiased; leave it out, or set --strategy to delta",
+            "--delta changes nothing under race; leave it out, or set --strategy to delta",
         ),
         (
-            ["--fresh", "0.5", "hello"],
-            "--fresh changes nothing under unbiased; leave it out, or set --strategy to gumbel",
+            ["--temperature", "0", "--share", "0.7", "hello"],
+            "--share changes nothing under delta; leave it out, or set --strategy to race",
         ),
         (["--seed", "1.5", "hello"], "--seed is '1.5'; it must be a whole number, at least 0"),
         (["--prompt-file", "none.txt"], "option-out-of-range: cannot read the prompt from none.txt: No such file"),

@@ -96,7 +96,7 @@ def test_a_line_says_what_was_written_and_no_word_of_it(tmp_path: Path) -> None:
     start, begin, end, without = lines_of(tmp_path / "log")
     assert start["decided"] == {"provider": 42, "version": 3, "profile": PROFILE, "clients": "none"}
     assert begin["request"] == end["request"] == hashlib.sha256(b"chatcmpl-1").hexdigest()[:32]
-    of_text = {"profile": PROFILE, "provider": 42, "version": 3, "nonce": 5, "layout": 1, "strategy": "unbiased"}
+    of_text = {"profile": PROFILE, "provider": 42, "version": 3, "nonce": 5, "layout": 1, "strategy": "race"}
     assert {name: end[name] for name in of_text} == {name: begin[name] for name in of_text} == of_text
     assert (end["tokens"], end["marked"], end["left"], end["chance"]) == (100, 90, {"no place to mark": 10}, 0.9)
     assert end["begun"] == [begin["process"], begin["line"]] and end["policy"] == start["policy"] == decided.digest
@@ -207,7 +207,7 @@ def test_an_audit_sums_by_day_and_policy_and_finds_what_is_missing(
     told = capsys.readouterr().out
     assert "texts not to be marked: 2, fixed form" in told
     assert "complete: no line is missing" in told and "2 marked texts have no end" in told
-    assert f"6 texts by unbiased, provider 42, version 3, profile {PROFILE}" in told
+    assert f"6 texts by race, provider 42, version 3, profile {PROFILE}" in told
     assert main(["audit", "--json", str(path)]) == 0
     days = json.loads(capsys.readouterr().out)["days"]
     assert [day["policy"] for day in days] == sorted({policy(path).digest, policy(path, clients="off").digest})

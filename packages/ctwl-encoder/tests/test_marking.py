@@ -11,6 +11,7 @@ from ctwl_encoder.core.host import HostMarker
 from ctwl_encoder.core.payload import Payload
 from ctwl_encoder.core.strategies import Decoding, Strategy
 from ctwl_encoder.core.text_state import TextState
+from ctwl_encoder.options import MarkingOptions
 from ctwl_protocol.proxy import Proxy
 
 WRITTEN = "The council said on Tuesday that the new bridge over the river will not open before winter"
@@ -147,11 +148,11 @@ def test_a_token_that_was_drawn_without_asking_counts_by_where_it_ranks(bridge: 
     assert np.round(hits).tolist() == members
 
 
-@pytest.mark.parametrize("strategy", [Strategy.UNBIASED, Strategy.DELTA])
+@pytest.mark.parametrize("strategy", Strategy)
 def test_rows_that_share_a_text_are_marked_by_their_own_logits(bridge: Bridge, strategy: Strategy) -> None:
     """As two prompts with one record do, whose texts have been the same so far."""
     marker = HostMarker(bridge, strategy)
-    text = marker.start(PAYLOAD, 2.0)
+    text = marker.start(PAYLOAD, MarkingOptions().strength_of(strategy))
     for token in bridge.proxy.tokenizer.encode(WRITTEN):
         text = marker.extend(text, int(token))
     logits = np.stack([words(bridge, 2.5), words(bridge, 2.5)[::-1]])

@@ -33,7 +33,7 @@ from ctwl_encoder.models import as_chat
 from ctwl_encoder.options import GenerationOptions
 from ctwl_encoder.plan.command import _profile_at_hand
 from ctwl_encoder.plan.configs import configs
-from ctwl_encoder.plan.markings import PLAIN, Marking, markings
+from ctwl_encoder.plan.markings import PLAIN, Marking, default_marking, markings
 from ctwl_encoder.plan.page import page
 from ctwl_encoder.plan.prompts import GROUP, read_prompts
 from ctwl_encoder.plan.reading import Reader
@@ -59,7 +59,7 @@ from ctwl_protocol.profile import OFFLINE as OFFLINE_PROFILE
 from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.proxy import open_proxy
 
-GUMBEL = Marking({"strategy": "gumbel"})
+RACE = Marking({"strategy": "race", "share": 0.5})
 SAMPLING = {"max_new_tokens": 200, "temperature": 0.7, "top_p": 0.95, "repetition_penalty": 1.0, "seed": 5}
 GREEDY = {**SAMPLING, "temperature": 0.0}
 HOSTILE = "</title><script>alert('prompt')</script> [bold]{{ 7 * 191 }} & \"quotes\""
@@ -80,12 +80,13 @@ def row(marking: Marking, found: int, shared: float = 0.05) -> Row:
 
 
 def result(*found: int, agreed: float = 1.0, **changed: Any) -> Result:
-    """A result of two markings or more, of which so many of 32 texts are found."""
+    """A result of two markings, or of ``delta`` as a third, of which so many of 32 texts are found."""
     asked = settings(**changed)
-    tried = markings(asked.sampling["temperature"], [2.0] if len(found) > 2 else [])
+    temperature = asked.sampling["temperature"]
+    tried = [*markings(temperature)[:2], Marking({"strategy": "delta", "delta": 2.0})][: len(found)]
     plain = Row(PLAIN, 200.0, 1.1, Estimate(1.4, 1.3, 1.5), Estimate(0.04, 0.03, 0.05))
     rows = [row(*each) for each in zip(tried, found, strict=True)]
-    chosen = Recommendation(choose([each / 32 for each in found]), agreed, Strategy.GUMBEL)
+    chosen = Recommendation(choose([each / 32 for each in found]), agreed, default_marking(temperature))
     return Result(asked, plain, rows, chosen)
 
 
@@ -168,10 +169,11 @@ def test_a_choice_is_sure_where_every_prompt_agrees() -> None:
 
 
 def test_what_is_tried() -> None:
-    assert [each.name for each in markings(0.7)] == ["unbiased", "gumbel"]
-    assert [each.name for each in markings(1.0, [2.5, 2.0])] == ["unbiased", "gumbel", "delta 2", "delta 2.5"]
+    races = ["race 0.3", "race 0.5", "race 0.7"]
+    assert [each.name for each in markings(0.7)] == races
+    assert [each.name for each in markings(1.0, [2.5, 2.0])] == [*races, "delta 2", "delta 2.5"]
     assert [each.name for each in markings(0)] == ["delta 1", "delta 2"]
-    assert Marking({"strategy": "unbiased", "skip_repeats": True}).name == "unbiased, skip repeats"
+    assert [default_marking(temperature).name for temperature in (0.7, 0)] == ["race 0.5", "delta 2"]
 
 
 # texts
@@ -188,7 +190,7 @@ def write(toy: Encoder, marking: Marking, **changed: Any) -> list[Any]:
 def test_the_nll_is_the_models(toy: Encoder) -> None:
     """Whatever temperature and top-p do: the NLL is the one that the model itself states."""
     suppressed = toy.model.generation_config.suppress_tokens
-    for place, text in enumerate(write(toy, GUMBEL, temperature=0.8, top_p=0.9)):
+    for place, text in enumerate(write(toy, RACE, temperature=0.8, top_p=0.9)):
         prompt = toy.tokenizer(PROMPTS[place // GROUP])["input_ids"]
         with torch.no_grad():
             logits = toy.model(torch.tensor([[*prompt, *text.ids]])).logits[0, len(prompt) - 1 : -1].double()
@@ -208,7 +210,7 @@ def test_the_expected_change_is_what_sampling_shows_on_average() -> None:
 
 
 def test_two_texts_of_four_share_a_nonce(toy: Encoder) -> None:
-    nonces = [text.code % 64 for text in write(toy, GUMBEL)]
+    nonces = [text.code % 64 for text in write(toy, RACE)]
     for group in (nonces[:GROUP], nonces[GROUP:]):
         assert group[0] == group[1] != group[2] == group[3]
     assert [text.code for text in write(toy, PLAIN)] == [None] * 2 * GROUP
@@ -233,7 +235,7 @@ def test_the_length_at_which_a_code_is_found(toy: Encoder) -> None:
     """A reader finds the code there and not one step before."""
     options = GenerationOptions(max_new_tokens=160, min_new_tokens=160, seed=3)
     writer = Writer(toy, PROMPTS, options, provider=42, version=3)
-    text, lengths = writer.write(Marking({"strategy": "unbiased"})).texts[0], [40, 60, 80, 100, 120, 160]
+    text, lengths = writer.write(RACE).texts[0], [40, 60, 80, 100, 120, 160]
     proxy = open_proxy(toy.proxy.profile)
     at = Reader(proxy).found_at(lambda length: writer.cut(text, length), text.code, lengths)
     assert at is not None
@@ -255,18 +257,21 @@ def shown(given: Result) -> str:
 
 
 def test_a_gentler_strategy_is_taken_where_it_is_found_as_well() -> None:
-    assert result(31, 32).taken.marking.name == "unbiased"
-    assert result(9, 24).taken.marking.name == "gumbel"
+    assert result(31, 32).taken.marking.name == "race 0.3"
+    assert result(9, 24).taken.marking.name == "race 0.5"
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (result(9, 24), "Take gumbel: its code is found in 24 of 32 texts (95 % interval 57 to 89 %)."),
-        (result(9, 24), "unbiased is gentler, and is found in 9 of 32 only."),
+        (result(9, 24), "Take race 0.5: its code is found in 24 of 32 texts (95 % interval 57 to 89 %)."),
+        (result(9, 24), "race 0.3 is gentler, and is found in 9 of 32 only."),
         (result(9, 24), "That is fewer than nine in ten."),
-        (result(9, 24), "gumbel is also what the encoder takes by itself"),
-        (result(31, 32), "By itself the encoder takes gumbel at this temperature, so name the strategy."),
+        (result(9, 24), "race 0.5 is also what the encoder takes by itself"),
+        (
+            result(31, 32),
+            "By itself the encoder takes race 0.5 at this temperature, so name the strategy and its strength.",
+        ),
         (result(28, 32, agreed=0.7), "In 700 of 1,000 resamples"),
         (result(28, 32, agreed=0.7), "That is a close call: measure more texts (--texts 128)."),
         (result(28, 32, agreed=0.7, texts=2000), "That is a close call: measure more texts (--texts 4096)."),
@@ -277,11 +282,11 @@ def test_a_gentler_strategy_is_taken_where_it_is_found_as_well() -> None:
             "But 2 prompts are too few to be sure: give 8 or more (--texts 32).",
         ),
         (result(9, 24, prompts=list("ABCDEFGH")), "It is sure for prompts like these, and says nothing of others."),
-        (result(31, 30), "gumbel is found in 30 of 32: not more often, and it changes more."),
-        (result(30, 31), "gumbel is found in 31 of 32: only a little more often, and it changes more."),
+        (result(31, 30), "race 0.5 is found in 30 of 32: not more often, and it changes more."),
+        (result(30, 31), "race 0.5 is found in 31 of 32: only a little more often, and it changes more."),
         (result(9, 24), "What helps: longer texts, a higher temperature or top-p, and tries"),
         (result(9, 24, sampling=GREEDY), "What helps: longer texts, a larger --delta, and tries"),
-        (result(0, 0), "No code was found in any text. gumbel is the clearest"),
+        (result(0, 0), "No code was found in any text. race 0.5 is the clearest"),
         (result(9, 24), "A record of several codes needs more tokens: with a sealed user two to three times as many."),
     ],
 )
@@ -291,12 +296,9 @@ def test_what_is_recommended_and_why(given: Result, said: str) -> None:
 
 
 def test_a_sealed_user_needs_the_tokens_that_are_said() -> None:
-    profile, sampled = (
-        get_profile(OFFLINE_PROFILE),
-        [(Strategy.UNBIASED, 1.0), (Strategy.GUMBEL, 1.0), (Strategy.GUMBEL, 0.7)],
-    )
-    for strategy, temperature in sampled:
-        one, sealed = (needed_tokens(profile, strategy, codes, temperature=temperature) for codes in (1, 3))
+    profile = get_profile(OFFLINE_PROFILE)
+    for temperature in (1.0, 0.7):
+        one, sealed = (needed_tokens(profile, Strategy.RACE, codes, temperature=temperature) for codes in (1, 3))
         assert 2 * one < sealed < 3 * one
 
 
@@ -325,18 +327,18 @@ def test_json_has_no_number_that_json_does_not_know() -> None:
     unknown = replace(given, plain=replace(given.plain, shared=Estimate(math.nan, math.nan, math.nan)))
     found = json.loads(json.dumps(unknown.as_json(), allow_nan=False))
     assert found["plain"]["shared"]["mean"] is None
-    assert found["rows"][1]["name"] == "gumbel"
+    assert found["rows"][1]["name"] == "race 0.5"
     assert found["rows"][1]["effect"]["found"]["successes"] == 24
-    assert found["recommendation"]["marking"] == {"strategy": "gumbel"}
+    assert found["recommendation"]["marking"] == {"strategy": "race", "share": 0.5}
     assert page(unknown)
 
 
 @pytest.mark.parametrize(
     ("given", "marking"),
     [
-        (result(9, 24), {"strategy": "gumbel"}),
+        (result(9, 24), {"strategy": "race", "share": 0.5}),
         (result(3, 9, 24), {"strategy": "delta", "delta": 2.0}),
-        (result(9, 24, sampling=SAMPLING | {"temperature": 1.0, "top_p": 1.0}), {"strategy": "gumbel"}),
+        (result(9, 24, sampling=SAMPLING | {"temperature": 1.0, "top_p": 1.0}), {"strategy": "race", "share": 0.5}),
     ],
 )
 @pytest.mark.parametrize("model", ["smollm2", './it\'s "my" model; $(date)'])
@@ -478,14 +480,14 @@ def test_the_whole_command(
     toy: Encoder, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Encoder, "open", lambda *_, **__: toy)
-    monkeypatch.setattr("ctwl_encoder.plan.markings.SAMPLING", (GUMBEL,))
+    monkeypatch.setattr("ctwl_encoder.plan.markings.SAMPLING", (RACE,))
     (tmp_path / "prompts.txt").write_text("Hello there, my friend\nAnother one\nNot used\n")
     report = tmp_path / "report.html"
     arguments = ["--profile", "org.ctwl.toy.1", "--prompt-file", str(tmp_path / "prompts.txt"), "--seed", "1"]
     arguments += ["--texts", "8", "--max-new-tokens", "48", "--html", str(report), "--json"]
     assert main(["plan", *arguments]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["recommendation"]["marking"] == {"strategy": "gumbel"}
+    assert found["recommendation"]["marking"] == {"strategy": "race", "share": 0.5}
     assert found["settings"]["prompts"] == ["Hello there, my friend", "Another one"]
     assert found["rows"][0]["effect"]["found"]["trials"] == 8
     assert set(found["configs"]) == {"ctwl-encode", "transformers", "vLLM"}
@@ -495,14 +497,14 @@ def test_the_whole_command(
 
 @pytest.mark.slow
 def test_a_real_model_in_a_chat(smollm2: tuple[Any, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In texts of 64 tokens at T = 1 codes by gumbel are found and codes by unbiased are not."""
+    """In texts of 64 tokens at T = 1 codes by a larger share are found more often."""
     asked = ["--model", "smollm2", "--texts", "8", "--max-new-tokens", "64", "--seed", "2", "--json"]
     assert main(["plan", *asked]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["settings"]["chat"]
-    assert found["recommendation"]["marking"] == {"strategy": "gumbel"}
-    assert found["recommendation"]["default"] == "unbiased"
-    assert [each["name"] for each in found["rows"]] == ["unbiased", "gumbel"]
+    assert found["recommendation"]["marking"] == {"strategy": "race", "share": 0.5}
+    assert found["recommendation"]["default"] == {"strategy": "race", "share": 0.5}
+    assert [each["name"] for each in found["rows"]] == ["race 0.3", "race 0.5", "race 0.7"]
 
 
 @pytest.mark.slow

@@ -16,10 +16,9 @@ ASKED: list[dict[str, Any]] = [
     {"ctwl_version": 3},
     {"ctwl_nonce": 5},
     {"ctwl_strategy": "off"},
-    {"ctwl_strategy": "gumbel"},
+    {"ctwl_strategy": "race"},
     {"ctwl_delta": 2.0},
-    {"ctwl_fresh": 0.0},
-    {"ctwl_skip_repeats": 0},
+    {"ctwl_share": 0.5},
     {"ctwl_codes": [CODES[0]]},
     {"ctwl_layout": 3, "ctwl_codes": list(CODES)},
 ]
@@ -60,10 +59,9 @@ def test_clients_may_be_left_the_switch_alone_or_all(asked: dict[str, Any]) -> N
         ({"version": [3, 5]}, {"ctwl_version": 5, "ctwl_provider": None}, {"ctwl_version": 4}),
         ({"delta": {"least": 1, "most": 3}}, {"ctwl_delta": 3.0}, {"ctwl_delta": 100.0}),
         ({"delta": {"least": 1}}, {"ctwl_delta": 99.0}, {"ctwl_delta": 0.5}),
-        ({"strategy": "any"}, {"ctwl_strategy": "gumbel"}, {"ctwl_strategy": "off"}),
-        ({"strategy": ["gumbel"]}, {"ctwl_strategy": "gumbel"}, {"ctwl_strategy": "unbiased"}),
-        ({"strategy": ["unbiased", "off"]}, {"ctwl_strategy": "off"}, {"ctwl_strategy": "delta"}),
-        ({"skip_repeats": "any"}, {"ctwl_skip_repeats": 1}, {"ctwl_strategy": "off"}),
+        ({"strategy": "any"}, {"ctwl_strategy": "race"}, {"ctwl_strategy": "off"}),
+        ({"strategy": ["race", "off"]}, {"ctwl_strategy": "off"}, {"ctwl_strategy": "delta"}),
+        ({"share": {"least": 0.4}}, {"ctwl_share": 0.4}, {"ctwl_share": 0.3}),
     ],
     ids=str,
 )
@@ -109,12 +107,12 @@ def test_a_record_of_a_clients_codes_stays_the_operators() -> None:
         among.request({"ctwl_codes": [5]}, 1.0)
 
 
-@pytest.mark.parametrize(("temperature", "chosen"), [(1.0, "unbiased"), (0.7, "gumbel"), (0.0, "delta")])
+@pytest.mark.parametrize(("temperature", "chosen"), [(1.0, "race"), (0.7, "race"), (0.0, "delta")])
 def test_the_strategy_follows_from_a_requests_temperature_unless_it_is_named(temperature: float, chosen: str) -> None:
     request = policy().request(None, temperature)
     assert request is not None and request.strategy == chosen
-    named = policy(strategy="unbiased").request(None, temperature)
-    assert named is not None and named.strategy == ("unbiased" if temperature else "delta")
+    named = policy(strategy="race").request(None, temperature)
+    assert named is not None and named.strategy == ("race" if temperature else "delta")
 
 
 def test_a_requests_own_beacon_stands_over_the_servers_record() -> None:
@@ -134,17 +132,10 @@ def test_codes_of_a_requests_own_have_a_layout_of_their_own() -> None:
     assert several is not None and several.payload(0).carried[:2] == (5, 6)
 
 
-@pytest.mark.parametrize("given", [True, 1])
-def test_repeats_are_skipped_where_a_number_stands_for_true(given: object) -> None:
-    """vLLM's ``vllm_xargs`` knows numbers and strings, and makes 1 of JSON's true."""
-    request = policy(clients="any").request({"ctwl_skip_repeats": given}, 1.0)
-    assert request is not None and request.skip_repeats is True
-
-
 @pytest.mark.parametrize(
     ("server", "given", "says"),
     [
-        ({}, {"ctwl_strategy": "unbiased"}, "ctwl_provider or ctwl_codes"),
+        ({}, {"ctwl_strategy": "race"}, "ctwl_provider or ctwl_codes"),
         ({}, {"ctwl_version": 3}, "a beacon of your own needs ctwl_provider"),
         ({"layout": 2, "codes": [43_211, 7]}, {"ctwl_version": 4}, "a beacon of your own needs ctwl_provider"),
         ({"provider": 42}, {"ctwl_delta": 0}, "ctwl_delta is 0; it must be a number"),

@@ -24,7 +24,7 @@ def test_the_exported_names() -> None:
 
 def test_what_is_refused_is_refused_before_torch_is_loaded() -> None:
     """Help and errors are there at once; torch takes seconds."""
-    wrong = [["--provider", "1024"], ["--temperature", "0", "--strategy", "unbiased"], ["--delta", "0"]]
+    wrong = [["--provider", "1024"], ["--temperature", "0", "--strategy", "race"], ["--delta", "0"]]
     code = (
         "import sys; from ctwl_encoder.command import main; "
         f"print([main([*wrong, 'Hello']) for wrong in {wrong}], 'torch' in sys.modules)"

@@ -97,7 +97,7 @@ def test_texts_are_marked_side_by_side_and_noted_from_their_beginning_to_their_e
     engine = Engine(bridge, policy(log=str(log)))
     engine.request("one")
     engine.request("off", ctwl_strategy="off")
-    engine.request("two", ctwl_strategy="gumbel")
+    engine.request("two", ctwl_strategy="race")
     changed = sum((before != after).any(dim=1).long() for before, after in (engine.step() for _ in range(60)))
     assert changed[0] > 20 and changed[1] == 0 and changed[2] > 20
     for served, output in engine.texts:

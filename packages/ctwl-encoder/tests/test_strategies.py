@@ -1,31 +1,32 @@
 """The strategies and the expectation, without a model."""
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import erfinv
+from scipy.stats import kstest
 
 from ctwl_encoder.core.expected_evidence import (
-    READER_SHARE,
+    DELTA_SHARE,
     WrittenPosition,
     chance_found,
     expected_bits,
     expected_half_nats,
-    expected_rank_nats,
+    expected_race_nats,
     null_hits,
 )
-from ctwl_encoder.core.host import multiply, probabilities
+from ctwl_encoder.core.host import probabilities
 from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.core.strategies.delta.reference import add_delta
-from ctwl_encoder.core.strategies.gumbel.reference import exponential_minimum
-from ctwl_encoder.core.strategies.traits import Lots
-from ctwl_encoder.core.strategies.unbiased.reference import keep_first_half
+from ctwl_encoder.core.strategies.race.lots import RANKS, lots
+from ctwl_encoder.core.strategies.race.reference import add_lots
+from ctwl_encoder.options import LEAST_SHARE, MOST_SHARE, SHARE
 from ctwl_protocol.bridge import Branch
 from ctwl_protocol.errors import ModelFailed
-from ctwl_protocol.hashing import ranks, ranks_of
+from ctwl_protocol.hashing import ranks
 from ctwl_protocol.partition.members import members
 
 RNG = np.random.default_rng(11)
@@ -41,64 +42,62 @@ def native(logits: np.ndarray) -> Branch:
     return branch(probabilities(logits[None])[0], every, every)
 
 
-@pytest.mark.parametrize("fresh", [0.0, 0.3, 1.0])
-@pytest.mark.parametrize("change", [each.traits.factors for each in Strategy if each.keeps_distribution])
-def test_the_models_distribution_is_kept_on_average(change: Callable[[Branch, Lots], np.ndarray], fresh: float) -> None:
+SHARES = [LEAST_SHARE, 0.3, 0.5, 0.8, MOST_SHARE]
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_the_models_distribution_is_kept_on_average(share: float) -> None:
     """Candidates that show the same proxy token share its fate; a candidate outside the branch keeps its chance."""
     logits = np.array([2.0, 1.0, 0.5, 0.0, -1.0, 1.5, -np.inf, 0.3], dtype=np.float32)
     chances = probabilities(logits[None])[0]
     place = branch(chances, np.array([0, 1, 2, 3, 4, 6, 7]), np.array([7, 40, 7, 3, 9, 11, 12]))
     trials = 6_000
     marked = np.empty((trials, 8))
-    for row, (seed, own) in zip(marked, RNG.integers(0, 2**32, (trials, 2)).tolist(), strict=True):
-        changed = logits.copy()
-        multiply(changed, place, change(place, Lots(seed, own, fresh)))
-        row[:] = np.exp(changed.astype(np.float64))
+    for row, seed in zip(marked, RNG.integers(0, 2**32, trials).tolist(), strict=True):
+        changed = logits.astype(np.float64)
+        changed[place.candidates] += add_lots(place, seed, share)
+        row[:] = np.exp(changed)
     marked /= np.exp(logits.astype(np.float64)).sum()
     error = marked.std(axis=0) / np.sqrt(trials)
     assert np.all(np.abs(marked.mean(axis=0) - chances) < 4.5 * error + 1e-6)
     np.testing.assert_allclose(marked[:, 5], chances[5], rtol=1e-5)
     np.testing.assert_allclose(marked.sum(axis=1), 1, rtol=1e-5)
-    together = marked[:, 0] > 0
-    np.testing.assert_allclose(marked[together, 2] / marked[together, 0], chances[2] / chances[0], rtol=1e-5)
+    np.testing.assert_allclose(marked[:, 2] / marked[:, 0], chances[2] / chances[0], rtol=1e-5)
 
 
-def test_gumbel_leaves_one_token_of_a_branch_which_mostly_ranks_low() -> None:
-    shares = []
-    for seed in RNG.integers(0, 2**32, 200, dtype=np.uint32):
-        logits = RNG.normal(size=300).astype(np.float32)
-        (winner,) = np.flatnonzero(exponential_minimum(native(logits), Lots(int(seed))))
-        shares.append(ranks(int(seed), 300)[winner] / 2**32)
-    assert np.quantile(shares, 0.9) < 0.05
+@pytest.mark.parametrize("share", SHARES)
+def test_a_lot_and_what_chance_adds_are_a_gumbel_variable(share: float) -> None:
+    drawn = lots(share, RNG.integers(0, 2**32, 100_000, dtype=np.uint32))
+    assert kstest(drawn + (1 - share) * RNG.gumbel(size=len(drawn)), "gumbel_r").pvalue > 1e-3
 
 
-@pytest.mark.parametrize("fresh", [0.0, 1e-12, 0.3, 1.0])
-def test_fresh_lots_are_another_texts_own(fresh: float) -> None:
-    """A share of the tokens has other lots in another text; all lots are uniform, and between 0 and 1."""
-    tokens = np.arange(20_000)
-    one, other = (Lots(5, own, fresh).of(tokens) for own in (1, 2))
-    either = 1 - (1 - fresh) ** 2  # in one text or in the other
-    assert (one != other).mean() == pytest.approx(either, abs=0.02)
-    assert one.min() > 0 and one.max() < 1
-    np.testing.assert_allclose(np.quantile(one, [0.25, 0.5, 0.75]), [0.25, 0.5, 0.75], atol=0.02)
+def test_the_lots_of_one_half_have_a_closed_form() -> None:
+    """A positive stable variable of index 1/2 has Levy's distribution."""
+    some = np.concatenate([[0, 1, 2**32 - 1], RNG.integers(0, 2**32, 1000)]).astype(np.uint32)
+    x = (some.astype(np.float64) + 0.5) / RANKS
+    np.testing.assert_allclose(lots(0.5, some), -0.5 * np.log(4 * erfinv(x) ** 2), atol=1e-4)
 
 
-def test_unbiased_cuts_all_but_half_of_the_mass() -> None:
-    for seed in RNG.integers(0, 2**32, 4):
-        logits = RNG.normal(size=1000).astype(np.float32)
-        before = probabilities(logits[None])[0]
-        kept = keep_first_half(native(logits), Lots(int(seed))) > 0
-        assert before[kept].sum() == pytest.approx(0.5, abs=float(before.max()))
+@given(st.lists(st.integers(0, 2**32 - 1), min_size=2, max_size=60), st.floats(LEAST_SHARE, MOST_SHARE))
+def test_lots_are_larger_the_earlier_a_token_ranks(some: list[int], share: float) -> None:
+    found = lots(round(share, 2), np.array(sorted(some), dtype=np.uint32))
+    assert np.isfinite(found).all() and np.all(np.diff(found) <= 0)
 
 
-def test_unbiased_puts_nearly_every_token_where_the_proxy_agrees() -> None:
-    """With the model as its own proxy, what is kept is V and at most the token at the median besides."""
-    for seed in RNG.integers(0, 2**32, 8, dtype=np.uint32):
-        logits = RNG.normal(scale=2, size=500).astype(np.float32)
-        weights = np.floor(probabilities(logits[None]).astype(np.float64) * 2**24 + 0.5).astype(np.uint32)
-        kept = keep_first_half(native(logits), Lots(int(seed))) > 0
-        inside = members(weights, np.array([seed]), (1, 2))[0]
-        assert (kept != inside).sum() <= 1
+def test_a_larger_share_leaves_less_to_chance_and_prefers_earlier_ranks() -> None:
+    left, where = [], []
+    for share in (1e-3, *SHARES):
+        entropies, means = [], []
+        for seed in range(200):
+            place = native(np.random.default_rng(seed).normal(size=300).astype(np.float32))
+            chances = place.mass * np.exp(add_lots(place, seed, share))
+            entropies.append(-(chances * np.log(np.maximum(chances, 1e-300))).sum())
+            means.append(chances @ ranks(seed, 300) / RANKS)
+        left.append(np.mean(entropies))
+        where.append(np.mean(means))
+    assert left == sorted(left, reverse=True) and where == sorted(where, reverse=True)
+    assert left[0] > 5 and where[0] > 0.48  # as without a mark
+    assert left[-1] < 0.5 and where[-1] < 0.02
 
 
 def test_delta_is_added_to_the_members_and_to_nothing_else() -> None:
@@ -128,13 +127,17 @@ def test_logits_that_are_no_numbers_are_refused(bad: float) -> None:
 
 
 def expected(
-    steps: list[tuple[float, float]], strategy: Strategy = Strategy.UNBIASED, *, repeated: bool = False
+    steps: list[tuple[float, float]],
+    strategy: Strategy = Strategy.RACE,
+    strength: float = SHARE,
+    *,
+    repeated: bool = False,
 ) -> float:
     """Of a text that was marked at each position: the chance of its token, and whether that is a hit."""
     last = None
     for i, (chance, hit) in enumerate(steps):
         last = WrittenPosition(10 + i, (0, (0 if repeated else i,)), 7, chance, hit, last)
-    return expected_bits(last, strategy)
+    return expected_bits(last, strategy, strength)
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.sampled_from([0.0, 1.0])), max_size=60), st.sampled_from(Strategy))
@@ -147,8 +150,7 @@ def test_a_chance_is_one_whatever_was_written(steps: list[tuple[float, float]], 
 
 def test_hits_are_evidence_and_misses_and_repeats_are_not() -> None:
     hits, misses = [(0.0, 1.0)] * 100, [(0.0, 0.0)] * 100
-    for strategy, share in zip((Strategy.UNBIASED, Strategy.DELTA), READER_SHARE["halves"], strict=True):
-        assert expected(hits, strategy) == pytest.approx(100 * share, abs=0.1)
+    assert expected(hits, Strategy.DELTA) == pytest.approx(100 * DELTA_SHARE, abs=0.1)
     assert expected(misses, Strategy.DELTA) == 0
     assert expected(hits, repeated=True) == expected(hits[:1])
     assert expected([]) == 0
@@ -164,18 +166,17 @@ def test_what_halves_are_expected_to_say_is_what_a_reader_of_the_distribution_se
     assert expected_half_nats(np.array([p]))[0] == pytest.approx(mean, abs=1e-3)
 
 
-def test_what_ranks_are_expected_to_say_is_what_races_show() -> None:
-    """The mean, over many races, of the log-likelihood ratio of the rank of what won."""
-    shares, tokens = np.array([0.5, 0.25, 0.15, 0.1]), np.array([5, 6, 7, 8])
-    told: dict[int, list[float]] = {token: [] for token in tokens.tolist()}
-    for seed in RNG.integers(0, 2**32, 10_000, dtype=np.uint32).tolist():
-        won = int(exponential_minimum(branch(shares, np.arange(4), tokens), Lots(seed)).argmax())
-        p, rank = shares[won], int(ranks_of(np.uint32(seed), tokens[[won]])[0])
-        told[int(tokens[won])].append((1 / p - 1) * np.log1p(-(rank + 0.5) / 2**32) - np.log(p))
-    for token, p in zip(tokens.tolist(), shares.tolist(), strict=True):
-        assert np.mean(told[token]) == pytest.approx(expected_rank_nats(np.array([p]))[0], abs=0.08)
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
+def test_what_races_are_expected_to_say_is_what_they_show(share: float) -> None:
+    """The mean, over many races, of the log-likelihood ratio of what was drawn."""
+    chances, every = np.array([0.5, 0.25, 0.15, 0.1]), np.arange(4)
+    place = branch(chances, every, every + 5)
+    nats = np.array([add_lots(place, seed, share) for seed in RNG.integers(0, 2**32, 20_000).tolist()])
+    shown = (np.exp(nats) * nats).mean(axis=0)
+    np.testing.assert_allclose(shown, expected_race_nats(chances, share), rtol=0.05, atol=0.01)
 
 
-def test_a_race_says_more_than_a_hit() -> None:
+def test_a_larger_share_says_more() -> None:
     written = [(0.01, 1.0)] * 40
-    assert expected(written, Strategy.GUMBEL) > expected(written, Strategy.UNBIASED) + 40
+    told = [expected(written, strength=share) for share in SHARES]
+    assert told == sorted(told) and told[0] < 20 < 100 < told[-1]

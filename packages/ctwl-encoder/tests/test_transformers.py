@@ -108,7 +108,7 @@ def test_a_wrong_config_among_several_is_refused(toy: Encoder, prompts: list[str
 
 
 def test_every_text_gets_a_nonce_of_its_own(toy: Encoder, toy_decoder: Decoder, prompts: list[str]) -> None:
-    processor = CTWLLogitsProcessor(toy.bridge, fresh, strategy="gumbel")
+    processor = CTWLLogitsProcessor(toy.bridge, fresh, strategy="race")
     texts = write(
         toy, prompts[:2], num_return_sequences=2, watermarking_config=ProcessorConfig(processor), temperature=1.1,
         top_p=0.98, **SAMPLING,
@@ -121,7 +121,7 @@ def test_every_text_gets_a_nonce_of_its_own(toy: Encoder, toy_decoder: Decoder, 
 def test_every_row_that_is_sampled_has_a_nonce_of_its_own(toy: Encoder, prompts: list[str]) -> None:
     seen = set()
     for _ in range(3):
-        processor = CTWLLogitsProcessor(toy.bridge, fresh, strategy="unbiased")
+        processor = CTWLLogitsProcessor(toy.bridge, fresh, strategy="race")
         write(toy, prompts[:1] * 8, watermarking_config=ProcessorConfig(processor), do_sample=True, max_new_tokens=1)
         seen |= set(codes(processor))
     assert len(seen) > 8
@@ -134,7 +134,7 @@ def test_beams_of_a_prompt_share_a_nonce(toy: Encoder, prompts: list[str]) -> No
 
 
 def test_an_assistant_models_drafts_are_marked_once(toy: Encoder, toy_decoder: Decoder, prompts: list[str]) -> None:
-    config = CTWLWatermarkingConfig(codes=[CODES[0]], strategy="gumbel", profile=PROFILE).attach(toy.bridge)
+    config = CTWLWatermarkingConfig(codes=[CODES[0]], strategy="race", profile=PROFILE).attach(toy.bridge)
     assisted = {"assistant_model": toy.model, "do_sample": True, "top_k": 0, **LENGTH}
     (text,) = write(toy, prompts[:1], watermarking_config=config, **assisted)
     assert toy_decoder.decode(text).code == CODES[0]
@@ -142,7 +142,7 @@ def test_an_assistant_models_drafts_are_marked_once(toy: Encoder, toy_decoder: D
 
 def test_a_processor_serves_one_call(toy: Encoder) -> None:
     """Speculation may go back to the prompt; other prompts, or another number of rows, are another call's."""
-    processor = CTWLLogitsProcessor(toy.bridge, [Payload((CODES[0],))], strategy="unbiased")
+    processor = CTWLLogitsProcessor(toy.bridge, [Payload((CODES[0],))], strategy="race")
     scores = torch.randn(1, 257)
     for ids in ([50, 51], [50, 51, 52], [50, 51], [50, 51, 53]):
         processor(torch.tensor([ids]), scores)
@@ -211,7 +211,7 @@ def test_greedy_text_is_the_same_where_the_proxy_is_asked_less(toy: Encoder, pro
 def test_a_call_that_takes_over_anothers_cache(toy: Encoder, toy_decoder: Decoder, prompts: list[str]) -> None:
     """As a chat goes on: the second call gets the first one's ids and cache, and writes a text of its own."""
     model, tokenizer = toy.model, toy.tokenizer
-    config = CTWLWatermarkingConfig(codes=[CODES[0]], strategy="gumbel", profile=PROFILE).attach(toy.bridge)
+    config = CTWLWatermarkingConfig(codes=[CODES[0]], strategy="race", profile=PROFILE).attach(toy.bridge)
     given = {"pad_token_id": tokenizer.pad_token_id, "return_dict_in_generate": True, "do_sample": True, "top_k": 0}
     ids, cache = tokenizer(prompts[0], return_tensors="pt")["input_ids"], None
     for tokens in (30, 80):
@@ -255,7 +255,7 @@ def test_rows_that_end_early(toy: Encoder, toy_decoder: Decoder, prompts: list[s
     torch.manual_seed(4)
     ids = toy.model.generate(
         **inputs, do_sample=True, top_k=0, max_new_tokens=100, logits_processor=[Ends()],
-        watermarking_config=CTWLWatermarkingConfig(codes=CODES, strategy="gumbel", profile=PROFILE).attach(toy.bridge),
+        watermarking_config=CTWLWatermarkingConfig(codes=CODES, strategy="race", profile=PROFILE).attach(toy.bridge),
         pad_token_id=tokenizer.pad_token_id,
     )  # fmt: skip
     texts = tokenizer.batch_decode(ids[:, start:], skip_special_tokens=True)
@@ -276,7 +276,7 @@ def test_a_stream_is_what_is_returned(toy: Encoder, toy_decoder: Decoder, prompt
 
 def test_a_bfloat16_model(toy: Encoder, toy_decoder: Decoder, prompts: list[str]) -> None:
     half = Encoder(copy.deepcopy(toy.model).bfloat16(), toy.tokenizer, toy.proxy)
-    config = CTWLWatermarkingConfig(codes=[CODES[2]], strategy="gumbel", profile=PROFILE).attach(toy.bridge)
+    config = CTWLWatermarkingConfig(codes=[CODES[2]], strategy="race", profile=PROFILE).attach(toy.bridge)
     (text,) = write(half, prompts[2:], watermarking_config=config, **SAMPLING)
     assert toy_decoder.decode(text).code == CODES[2]
 
@@ -299,7 +299,7 @@ def test_saved_and_loaded_by_name(toy: Encoder, toy_decoder: Decoder, prompts: l
 def test_a_config_that_is_saved_with_a_model_is_loaded_with_it(
     toy: Encoder, toy_decoder: Decoder, prompts: list[str], tmp_path: Path
 ) -> None:
-    config = CTWLWatermarkingConfig(provider=7, version=1, strategy="gumbel", profile=PROFILE, tokenizer="smollm2")
+    config = CTWLWatermarkingConfig(provider=7, version=1, strategy="race", profile=PROFILE, tokenizer="smollm2")
     GenerationConfig(watermarking_config=config, suppress_tokens=_suppressed(toy), **SAMPLING).save_pretrained(tmp_path)
     loaded = GenerationConfig.from_pretrained(tmp_path)
     assert loaded.watermarking_config == config
@@ -354,7 +354,8 @@ def _suppressed(encoder: Encoder) -> list[int]:
         ({"records": 5}, ConfigMalformed),
         ({"delta": "2"}, ConfigMalformed),
         ({"profile": None}, ConfigMalformed),
-        ({"skip_repeats": "no"}, ConfigMalformed),
+        ({"share": "most"}, ConfigMalformed),
+        ({"share": 1.0}, OptionOutOfRange),
         ({"tokenizer": 5}, ConfigMalformed),
         ({"strategy": "loud"}, OptionOutOfRange),
         ({"delta": 0}, OptionOutOfRange),

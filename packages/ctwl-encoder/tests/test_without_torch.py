@@ -13,6 +13,7 @@ from ctwl_encoder.core.payload import Payload
 from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.errors import ExtraMissing
 from ctwl_encoder.integrations.request import Request
+from ctwl_encoder.options import MarkingOptions
 from ctwl_protocol.bridge.vocabulary import spell_byte_level
 from ctwl_protocol.proxy import open_proxy
 
@@ -22,7 +23,7 @@ logits = np.random.default_rng(1).normal(scale=4, size=(1, len(bridge.vocabulary
 
 def begun(strategy):
     marker = HostMarker(bridge, strategy)
-    text = marker.start(Payload((5,)), 2.0)
+    text = marker.start(Payload((5,)), MarkingOptions().strength_of(strategy))
     for token in proxy.tokenizer.encode("The council said on Tuesday that the new bridge over the river would"):
         text = marker.extend(text, int(token))
     return marker, text
@@ -37,14 +38,13 @@ def run(code: str) -> str:
 
 def test_sampled_texts_are_marked() -> None:
     code = """
-for strategy in (Strategy.UNBIASED, Strategy.GUMBEL):
-    marker, text = begun(strategy)
-    marked = logits.copy()
-    marker.mark([text], marked)
-    left = float(probabilities(logits)[np.isneginf(marked)].sum())
-    print(strategy, 0.3 < left if strategy is Strategy.UNBIASED else 0.5 < left)
+marker, text = begun(Strategy.RACE)
+marked = logits.copy()
+marker.mark([text], marked)
+before, after = probabilities(logits), probabilities(marked)
+print(0.2 < float(np.abs(after - before).sum() / 2) < 0.99)
 """
-    assert run(code).splitlines() == ["unbiased True", "gumbel True"]
+    assert run(code) == "True"
 
 
 def test_a_strategy_that_asks_the_proxy_says_what_to_install() -> None:
@@ -56,8 +56,7 @@ except ExtraMissing as error:
     print(error)
 """
     assert run(code) == (
-        "a strategy that asks the proxy LM, as unbiased and gumbel do not, needs torch; install it with: "
-        "pip install 'ctwl-encoder[torch]'"
+        "the strategy delta, which asks the proxy LM, needs torch; install it with: pip install 'ctwl-encoder[torch]'"
     )
 
 

@@ -52,9 +52,10 @@ other commands:
                                                       what the EU's code asks for, from both (compliance --help)
   To go on from a prompt that is called like a command, put an option before it.
 
-At temperature 1, about 100 tokens carry the 20 bits of a beacon clearly; fewer may not be enough for a reader to find
-them. A sealed user takes three codes, and so 300 tokens; with --authenticated four, and 400. A temperature below 1
-takes several times that: at 0.7 plan for 200 tokens for a beacon and 500 for a user. The command warns of a --max-new-tokens that is smaller. Nobody but the holder of the keys can open a user.
+At temperature 1, about 60 tokens carry the 20 bits of a beacon clearly; fewer may not be enough for a reader to find
+them. A sealed user takes three codes, and so 120 tokens; with --authenticated four, and 150. A temperature below 1
+takes several times that: at 0.7, plan for 220 tokens for a beacon and 550 for a user. The command warns of a
+--max-new-tokens that is smaller. Nobody but the holder of the keys can open a user.
 exit status: 0 a text was written; 2 an error.
 """
 

@@ -34,7 +34,7 @@ PROMPTS = [
     "The minister told reporters that the budget",
 ]
 LONG = {"min_tokens": 150}
-"""No end before so many tokens. At the server's temperature of 0.8 they are marked by ``gumbel``."""
+"""No end before so many tokens."""
 
 SAME = LONG | {"ctwl_nonce": 5}
 """The same text each time, where a nonce is left to clients."""
@@ -120,7 +120,7 @@ def read(decoder: Decoder, text: str) -> tuple[int | None, int | None]:
 
 
 def test_a_client_that_knows_nothing_gets_marked_text(client: Any, decoder: Decoder) -> None:
-    """By completions, by a stream, and in a chat; a temperature of 1 is marked by ``unbiased``."""
+    """By completions, by a stream, and in a chat; at the server's temperature and at 1."""
     assert read(decoder, write(client, PROMPTS[0], **SAME)) == (42, 3)
     stream = asked(client, PROMPTS[1], stream=True, **SAME)
     assert read(decoder, "".join(part.choices[0].text for part in stream)) == (42, 3)
@@ -141,7 +141,7 @@ def test_a_request_has_a_record_of_its_own_or_none(client: Any, decoder: Decoder
     "told",
     [
         {"ctwl_provider": 7}, {"ctwl_version": 1}, {"ctwl_nonce": 5}, {"ctwl_strategy": "off"}, {"ctwl_delta": 100.0},
-        {"ctwl_fresh": 1.0}, {"ctwl_skip_repeats": True}, {"ctwl_codes": [1]}, {"ctwl_stratgy": "off"},
+        {"ctwl_share": 0.05}, {"ctwl_codes": [1]}, {"ctwl_stratgy": "off"},
         {"vllm_xargs": {"ctwl_provider": 7}}, {"extra_body": {"ctwl_strategy": "off"}},
     ],
     ids=str,
@@ -175,11 +175,11 @@ def test_the_same_request_carries_another_nonce(client: Any) -> None:
     ("told", "message"),
     [
         ({"ctwl_provider": 1024}, "provider"),
-        ({"ctwl_strategy": "loud"}, "unbiased"),
+        ({"ctwl_strategy": "loud"}, "race"),
         ({"ctwl_colour": 3}, "no option"),
         ({"ctwl_profile": "org.ctwl.gpt2.1"}, "no option"),
         ({"ctwl_codes": [[1]]}, "codes"),
-        ({"ctwl_strategy": "gumbel", "temperature": 0.0}, "delta"),
+        ({"ctwl_strategy": "race", "temperature": 0.0}, "delta"),
         ({"temperature": 0.0}, r"pip install 'ctwl-encoder\[torch\]'"),
         ({"temperature": 0.0, "stream": True}, r"pip install 'ctwl-encoder\[torch\]'"),
         ({"mirostat_mode": 2}, "mirostat_mode"),

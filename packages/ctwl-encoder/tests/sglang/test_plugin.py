@@ -203,7 +203,7 @@ def test_requests_side_by_side_carry_records_of_their_own(monkeypatch: pytest.Mo
     server, decoder = Server(monkeypatch, log=str(log)), Decoder.open(PROFILE)
     server.open()
     torch.manual_seed(1)
-    own = {"ctwl_provider": 7, "ctwl_version": 1, "ctwl_strategy": "gumbel"}
+    own = {"ctwl_provider": 7, "ctwl_version": 1, "ctwl_strategy": "race"}
     requests = [
         server.request("a", ids(PROMPTS[0]), temperature=0.95, top_p=0.98),
         server.request("b", ids(PROMPTS[1]), custom_params=own),
@@ -241,7 +241,7 @@ def test_the_plug_in_truncates_as_sglang_does(monkeypatch: pytest.MonkeyPatch) -
     expected = torch.zeros(SIZE).scatter(0, tokens[0].long(), kept[0] / kept.sum())
     total = torch.zeros(SIZE)
     for provider in range(256):
-        told = {"ctwl_provider": provider, "ctwl_strategy": "unbiased"}
+        told = {"ctwl_provider": provider, "ctwl_strategy": "race", "ctwl_share": 0.2}
         request = server.request(f"{provider}", prompt[:1], **options, custom_params=told)
         assert (request.sampling_params.top_k, request.sampling_params.top_p) == (TOP_K_ALL, 1.0)
         request.output_ids = array("q", prompt[1:])
@@ -290,7 +290,7 @@ def test_texts_that_take_turns_keep_their_evidence(monkeypatch: pytest.MonkeyPat
         server.open()
         torch.manual_seed(3)
         prompt, logits = ids(" ".join(PROMPTS)), torch.randn(40, 1, SIZE) * 3
-        one = server.request("one", prompt, custom_params={"ctwl_strategy": "gumbel", "ctwl_nonce": 5})
+        one = server.request("one", prompt, custom_params={"ctwl_strategy": "race", "ctwl_nonce": 5})
         for number, row in enumerate(logits):
             server.step([one], row)
             if turns:

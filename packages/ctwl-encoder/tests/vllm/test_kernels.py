@@ -15,16 +15,13 @@ import torch
 os.environ["TRITON_INTERPRET"] = str(int(not torch.cuda.is_available()))
 
 from ctwl_encoder.core.device import merging_kernel
-from ctwl_encoder.core.strategies.gumbel import kernel as gumbel_kernel
-from ctwl_encoder.core.strategies.unbiased import kernel as unbiased_kernel
+from ctwl_encoder.core.strategies.race import kernel
 
 del os.environ["TRITON_INTERPRET"]
 from ctwl_encoder.core.device import merging
-from ctwl_encoder.core.device.forms import Form
 from ctwl_encoder.core.device.step import DeviceStep, Tables
 from ctwl_encoder.core.places import Places
-from ctwl_encoder.core.strategies.gumbel import plain as gumbel_plain
-from ctwl_encoder.core.strategies.unbiased import plain as unbiased_plain
+from ctwl_encoder.core.strategies.race import plain
 from ctwl_protocol.bridge.bridge import OPENINGS
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -35,10 +32,11 @@ def interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRITON_INTERPRET", str(int(DEVICE.type == "cpu")))
 
 
-def made_step(
-    seed: int, rows: int = 3, size: int = 2500, proxy: int = 700, *, fresh: bool = False
-) -> tuple[torch.Tensor, Tables, DeviceStep]:
-    """Tables and places of every kind: rows of one place and of several, joined candidates, tokens that were seen."""
+def made_step(seed: int, rows: int = 3, size: int = 2500, proxy: int = 700) -> tuple[torch.Tensor, Tables, DeviceStep]:
+    """Tables and places of every kind: rows of one place and of several, joined candidates, tokens that were seen.
+
+    The rows have shares of their own.
+    """
     rng = np.random.default_rng(seed)
     logits = rng.normal(scale=3, size=(rows + 1, size)).astype(np.float32)
     logits[:, rng.choice(size, 30)] += 6
@@ -59,16 +57,15 @@ def made_step(
                 places = rng.choice([2 * row, 2 * row + 1, 2 * rows + row], int(rng.integers(1, 3)), replace=False)
                 joined += [(row, candidate, place, rng.integers(proxy)) for place in places]
     seen = [(place, token) for place in range(2 * rows) for token in rng.choice(proxy, 40, replace=False)]
-    seeds, own = rng.integers(0, 2**32, (2, 3 * rows)).astype(np.uint32).view(np.int32)
-    limits = np.resize(np.array([0, 1, 2**31, 2**32 - 1], dtype=np.uint32), 3 * rows)
+    strengths = (0.05, 0.5, 0.95)
     places = Places(
         np.array([0, 1, 3], dtype=np.int32)[:rows],
         place_of,
-        seeds,
-        own if fresh else own[:0],
-        limits.view(np.int32)[: len(limits) if fresh else 0],
+        rng.integers(0, 2**32, 3 * rows).astype(np.uint32).view(np.int32),
+        np.resize(np.arange(len(strengths), dtype=np.int32), 3 * rows),
         np.array(joined, dtype=np.int32).reshape(-1, 4),
         np.array(seen if seed % 2 else [], dtype=np.int32).reshape(-1, 2),
+        strengths,
         [],
         [],
     )
@@ -76,23 +73,13 @@ def made_step(
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize(
-    ("plain", "kernel", "fresh"),
-    [
-        (unbiased_plain.mark, unbiased_kernel.mark, False),
-        (gumbel_plain.mark, gumbel_kernel.mark, False),
-        (gumbel_plain.mark, gumbel_kernel.mark, True),
-    ],
-    ids=["unbiased", "gumbel", "gumbel, fresh"],
-)
-def test_the_kernels_mark_as_plain_torch_does(plain: Form, kernel: Form, fresh: bool, seed: int) -> None:
-    logits, tables, step = made_step(seed, fresh=fresh)
+def test_the_kernels_mark_as_plain_torch_does(seed: int) -> None:
+    logits, tables, step = made_step(seed)
     likely = torch.softmax(logits[step.rows.long()], dim=1)
     expected, found = logits.clone(), logits.clone()
-    plain(expected, likely, tables, step)
-    kernel(found, likely, tables, step)
-    assert torch.equal(expected.isneginf(), found.isneginf())
-    torch.testing.assert_close(found, expected, rtol=0, atol=1e-5)
+    plain.mark(expected, likely, tables, step)
+    kernel.mark(found, likely, tables, step)
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-4)
     assert not torch.equal(expected, logits)
 
 

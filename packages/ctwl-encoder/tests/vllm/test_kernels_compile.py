@@ -12,37 +12,32 @@ COMPILE = """
 import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
-from ctwl_encoder.core.device import kernels, merging_kernel
-from ctwl_encoder.core.strategies.gumbel import kernel as gumbel
-from ctwl_encoder.core.strategies.unbiased import kernel as unbiased
+from ctwl_encoder.core.device import merging_kernel
+from ctwl_encoder.core.strategies.race import kernel as race
 from ctwl_protocol.bridge.bridge import OPENINGS
 
-POINTERS = {
-    "likely": "*fp32", "logits": "*fp32", "value": "*fp64", "seen": "*u8", "at": "*i64", "sums": "*i64",
-    "totals": "*i64", "before": "*i64", "border": "*i64", "share": "*fp64", "times": "*fp64", "winners": "*i64",
-    "parts": "*i64", "floor": "fp32", "size": "i32", "stride": "i32", "count": "i32", "shift": "i32", "blocks": "i32",
-    "below": "fp32",
+TYPES = {
+    "likely": "*fp32", "logits": "*fp32", "seen": "*u8", "sums": "*i64", "alphas": "*fp64", "tables": "*fp64",
+    "tops": "*fp64", "weights": "*fp64", "parts": "*i64", "whole": "*fp64", "floor": "fp32", "size": "i32",
+    "stride": "i32", "count": "i32", "blocks": "i32",
 }
 
 def compiled(kernel, **constants):
     constants = {name: getattr(value, "value", value) for name, value in constants.items()}
-    signature = {n: "constexpr" if n in constants else POINTERS.get(n, "*i32") for n in kernel.arg_names}
+    signature = {n: "constexpr" if n in constants else TYPES.get(n, "*i32") for n in kernel.arg_names}
     source = ASTSource(kernel, signature, constexprs=constants)
     return triton.compile(source, target=GPUTarget("cuda", 90, 32)).asm["ptx"]
 
 shape = {"PROXY": 49152, "OPENINGS": OPENINGS, "BLOCK": 1024}
 for joined in (False, True):
     visit = {"SEEN": True, "JOINED": joined, **shape}
-    assert ".target sm_90" in compiled(unbiased._digits, BITS=12, **visit)
-    compiled(gumbel._masses, **visit)
-    for by_rank in (False, True):
-        compiled(kernels.keep, BY_RANK=by_rank, **visit)
+    assert ".target sm_90" in compiled(race._masses, **visit)
+    compiled(race._add, **visit)
+compiled(race._run, PROXY=49152, BLOCK=1024)
 compiled(merging_kernel._report, OPENINGS=OPENINGS, MOST=64, BLOCK=1024)
-compiled(unbiased._select, BITS=12, FIRST=True)
-for fresh in (False, True):
-    compiled(gumbel._race, PROXY=49152, FRESH=fresh, BLOCK=1024)
 # What varies by step would compile once more where it is 1, or divisible by 16.
-assert {"count", "shift"} <= {each.name for each in unbiased._digits.params if each.do_not_specialize}
+for kernel in (race._masses, race._add):
+    assert "count" in {each.name for each in kernel.params if each.do_not_specialize}
 print("compiled")
 """
 
@@ -74,11 +69,10 @@ def run(kernel, *args, grid, warmup, **constants):
 JITFunction.run = run
 forms.has_kernels = merging.has_kernels = lambda device: True
 bridge = Bridge(load_model("smollm2")[1], open_proxy("org.ctwl.smollm2-135m.1"))
-markers = [marker.DeviceMarker(bridge, strategy) for strategy in (Strategy.UNBIASED, Strategy.GUMBEL)]
-for each in markers:
-    each.warm_up(size, torch.device("cpu"))
+race = marker.DeviceMarker(bridge, Strategy.RACE)
+race.warm_up(size, torch.device("cpu"))
 compiled = len(variants)
-assert compiled > 20, variants
+assert compiled > 8, variants
 
 def ints(*shape):
     return np.zeros(shape, dtype=np.int32)
@@ -86,16 +80,13 @@ def ints(*shape):
 draw = random.Random(1)
 for _ in range(100):
     rows, places, joined, seen = draw.randint(1, 40), draw.randint(1, 80), draw.randint(0, 9), draw.randint(0, 9)
-    own = ints(draw.choice([0, places]))
-    step = DeviceStep.of(
-        Places(ints(rows), ints(rows, OPENINGS), ints(places), own, own, ints(joined, 4), ints(seen, 2), [], []),
-        torch.device("cpu"),
-    )
+    shares = tuple(draw.randint(5, 95) / 100 for _ in range(draw.randint(1, 4)))
+    arrays = ints(rows), ints(rows, OPENINGS), ints(places), ints(places), ints(joined, 4), ints(seen, 2)
+    step = DeviceStep.of(Places(*arrays, shares, [], []), torch.device("cpu"))
     logits = torch.zeros((rows, size))
-    for each in markers:
-        likely, tables = torch.softmax(logits, dim=-1), each._tables_for(logits)
-        merging_kernel.merging(likely, tables, step)
-        each._form_on(logits.device)(logits, likely, tables, step)
+    likely, tables = torch.softmax(logits, dim=-1), race._tables_for(logits)
+    merging_kernel.merging(likely, tables, step)
+    race._form_on(logits.device)(logits, likely, tables, step)
 assert len(variants) == compiled, f"{len(variants) - compiled} variants more"
 print("as before")
 """

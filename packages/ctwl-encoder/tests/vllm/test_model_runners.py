@@ -156,7 +156,7 @@ def test_requests_side_by_side_in_slots_that_come_back(folder: Path) -> None:
     runner, decoder = Runner(folder, {"provider": 42, "version": 3, "profile": PROFILE}), Decoder.open(PROFILE)
     params = [
         SamplingParams(temperature=0.9, top_p=0.98),
-        SamplingParams(temperature=1.0, extra_args={"ctwl_provider": 7, "ctwl_version": 1, "ctwl_strategy": "gumbel"}),
+        SamplingParams(temperature=1.0, extra_args={"ctwl_provider": 7, "ctwl_version": 1, "ctwl_strategy": "race"}),
     ]
     for request in params:
         runner.validate(request)
@@ -203,14 +203,14 @@ def test_what_clients_ask_for_makes_no_more_markers(folder: Path) -> None:
     """A marker has tables and caches, so there is one for each strategy, whatever the requests say of their texts."""
     runner = Runner(folder, {"provider": 42, "profile": PROFILE})
     words = load_model("smollm2")[1](PROMPTS[0])["input_ids"]
-    for strategy in Strategy:
+    for strategy in (Strategy.DELTA, Strategy.RACE):
         for slot in range(4):
-            asked = {"ctwl_strategy": strategy, "ctwl_fresh": slot / 7, "ctwl_skip_repeats": slot > 1}
+            asked = {"ctwl_strategy": strategy, "ctwl_share": 0.2 + slot / 10}
             params = SamplingParams(temperature=1.0, extra_args=asked)
             runner.validate(params)
             assert runner.add(slot, words, params)
     texts = [served.text for _, served in sorted(runner.processor.rows.served.items())]
-    assert [text.skip_repeats for text in texts] == [False, False, True, True]
+    assert [text.strength for text in texts] == [0.2, 0.3, 0.4, 0.5]
     assert runner.processor.serving.marker_of.cache_info().currsize == len(Strategy)
 
 
@@ -340,14 +340,14 @@ def test_a_row_without_a_finite_maximum_harms_no_other(folder: Path) -> None:
     marked = runner.apply(logits.clone(), [0, 1, 2], [len(words)] * 3)
     assert torch.equal(marked[0], logits[0])
     assert torch.equal(marked[2].nan_to_num(), logits[2].nan_to_num())
-    assert torch.isinf(marked[1]).any()
+    assert not torch.equal(marked[1], logits[1])
 
 
 def test_a_proxy_that_fails_leaves_its_rows_unmarked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is not asked again at once, and the steps are counted; rows that ask no proxy are marked."""
     runner = Runner(folder, {"provider": 42, "profile": PROFILE})
     words = load_model("smollm2")[1](" ".join(PROMPTS))["input_ids"]
-    for slot, strategy in enumerate(("delta", "unbiased")):
+    for slot, strategy in enumerate(("delta", "race")):
         assert runner.add(slot, words, SamplingParams(extra_args={"ctwl_strategy": strategy}))
         runner.slots.prompt_len.np[slot] = 1
     asked = 0
@@ -448,7 +448,7 @@ def test_a_text_is_observed_once(folder: Path) -> None:
 
 
 def test_the_evidence_pays_for_the_codes_of_a_record_and_not_for_their_check(folder: Path) -> None:
-    runner = Runner(folder, {"provider": 42, "profile": PROFILE, "strategy": "unbiased"})
+    runner = Runner(folder, {"provider": 42, "profile": PROFILE, "strategy": "race"})
     words = load_model("smollm2")[1](pydoc_data.topics.topics["lambda"] + pydoc_data.topics.topics["atom-identifiers"])
     words = words["input_ids"][:400]
     assert runner.add(0, words, SamplingParams(extra_args={"ctwl_layout": 3, "ctwl_codes": [43211, 207942, 380826]}))
@@ -457,10 +457,10 @@ def test_the_evidence_pays_for_the_codes_of_a_record_and_not_for_their_check(fol
         logits = torch.randn(1, 49152, generator=torch.Generator().manual_seed(length))
         runner.apply(logits, [0], [length])
     served, name = runner.processor.rows.served[0], "ctwl_text_chance_found_sum"
-    before = prometheus_client.REGISTRY.get_sample_value(name, {"strategy": "unbiased"}) or 0.0
+    before = prometheus_client.REGISTRY.get_sample_value(name, {"strategy": "race"}) or 0.0
     runner.add(0, words, SamplingParams())
-    after = prometheus_client.REGISTRY.get_sample_value(name, {"strategy": "unbiased"}) or 0.0
-    evidence = expected_bits(served.text.last, Strategy.UNBIASED, own=True)
+    after = prometheus_client.REGISTRY.get_sample_value(name, {"strategy": "race"}) or 0.0
+    evidence = expected_bits(served.text.last, Strategy.RACE, served.text.strength, own=True)
     expected = chance_found(evidence, needed_bits(served.marker.profile, 3))
     assert expected > 0.5 and after - before == pytest.approx(expected)
 
@@ -556,7 +556,7 @@ def test_rows_of_v1_come_move_and_go(folder: Path) -> None:
 def test_a_log_has_each_text_from_its_beginning_to_its_end(folder: Path, tmp_path: Path, runner_version: str) -> None:
     """Its end counts the tokens that were drawn; a text that was put off goes on in a line of its own."""
     log = tmp_path / "ctwl.log"
-    told = {"provider": 42, "profile": PROFILE, "strategy": "unbiased", "log": str(log)}
+    told = {"provider": 42, "profile": PROFILE, "strategy": "race", "log": str(log)}
     runner, words = Runner(folder, told), load_model("smollm2")[1](" ".join(PROMPTS))["input_ids"]
     params = SamplingParams(n=2, seed=7)
     runner.validate(params)
@@ -606,7 +606,7 @@ def test_a_log_has_each_text_from_its_beginning_to_its_end(folder: Path, tmp_pat
 def test_a_text_of_v1_that_ends_while_others_go_on_has_its_end_in_the_log(folder: Path, tmp_path: Path) -> None:
     """V1 fills its row with the last request, and then does not name it as removed."""
     log = tmp_path / "ctwl.log"
-    told = {"provider": 42, "profile": PROFILE, "strategy": "unbiased", "log": str(log)}
+    told = {"provider": 42, "profile": PROFILE, "strategy": "race", "log": str(log)}
     runner, words = Runner(folder, told), load_model("smollm2")[1](" ".join(PROMPTS))["input_ids"]
     params = SamplingParams(n=2, seed=7)
     runner.validate(params)
@@ -653,7 +653,7 @@ def test_plain_torch_leaves_out_what_vllm_leaves_out() -> None:
             assert torch.equal(keep_top(logits, top_k, top_p), theirs)
 
 
-@pytest.mark.parametrize("field", ["provider", "version", "nonce", "delta", "fresh", "skip_repeats", "layout"])
+@pytest.mark.parametrize("field", ["provider", "version", "nonce", "delta", "share", "layout"])
 def test_nothing_is_left_to_clients_unless_the_operator_says_so(folder: Path, field: str) -> None:
     runner = Runner(folder, {"provider": 42, "profile": PROFILE, "clients": "none"})
     with pytest.raises(VLLMValidationError, match=f"ctwl_{field} is not left to clients"):
@@ -686,18 +686,6 @@ def test_what_the_engine_cannot_do_is_refused(folder: Path, changed: dict[str, A
     with pytest.raises(VLLMValidationError, match=message):
         runner.validate(SamplingParams())
     runner.validate(SamplingParams(extra_args={"ctwl_strategy": "off"}))
-
-
-def test_penalties_that_the_mark_would_void_are_refused(folder: Path) -> None:
-    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
-    for asked in ({"presence_penalty": 1.0}, {"frequency_penalty": 1.0}, {"repetition_penalty": 1.1}):
-        runner.validate(SamplingParams(temperature=0.7, **asked))
-        runner.vllm_config.use_v2_model_runner = False
-        runner.vllm_config.scheduler_config.async_scheduling = False
-        with pytest.raises(VLLMValidationError, match="penalties"):
-            runner.validate(SamplingParams(temperature=0.7, **asked))
-        runner.validate(SamplingParams(temperature=1.0, **asked))
-        runner.vllm_config.use_v2_model_runner = True
 
 
 @pytest.mark.parametrize("single", [{"top_k": 1}, {"min_p": 1.0}, {"top_p": 1e-6}], ids=str)

@@ -151,8 +151,8 @@ def test_requests_side_by_side_carry_records_of_their_own(client: Any, decoder: 
     records = [(7, 1), (500, 2), (1023, 15), (0, 0), (64, 8)]
 
     def ask(prompt: str, record: tuple[int, int]) -> Report:
-        strategy = "gumbel" if record == records[-1] else "unbiased"
-        told = {"ctwl_provider": record[0], "ctwl_version": record[1], "ctwl_strategy": strategy}
+        share = 0.8 if record == records[-1] else 0.5
+        told = {"ctwl_provider": record[0], "ctwl_version": record[1], "ctwl_share": share}
         return read_back(client, decoder, prompt, extra_body={"vllm_xargs": told, "ignore_eos": True})[1]
 
     with ThreadPoolExecutor(6) as pool:
@@ -163,8 +163,8 @@ def test_requests_side_by_side_carry_records_of_their_own(client: Any, decoder: 
 
 
 def test_the_alternatives_of_one_request_differ(client: Any, decoder: Decoder) -> None:
-    """By ``gumbel`` a nonce decides most of a text, so each has one of its own."""
-    told = {"vllm_xargs": {"ctwl_strategy": "gumbel"}, "ignore_eos": True}
+    """By a large share a nonce decides most of a text, so each has one of its own."""
+    told = {"vllm_xargs": {"ctwl_share": 0.9}, "ignore_eos": True}
     answer = client.completions.create(
         model="smollm2", prompt=PROMPTS[2], max_tokens=200, temperature=1.0, n=3, extra_body=told
     )  # fmt: skip
@@ -179,8 +179,7 @@ def test_the_alternatives_of_one_request_differ(client: Any, decoder: Decoder) -
     ids=["top-p", "top-k"],
 )
 def test_truncated_sampling_carries_too(client: Any, decoder: Decoder, options: dict[str, Any]) -> None:
-    told = {"vllm_xargs": {"ctwl_strategy": "unbiased"}}  # the default is another below temperature 0.9
-    body = {"ignore_eos": True, **told, **options.get("extra_body", {})}
+    body = {"ignore_eos": True, **options.get("extra_body", {})}
     _, report = read_back(client, decoder, PROMPTS[1], max_tokens=300, **{**options, "extra_body": body})
     assert found(report) == (42, 3)
 
@@ -197,10 +196,11 @@ def test_greedy_requests_are_marked_with_delta(client: Any, decoder: Decoder) ->
         ({"ctwl_provider": 1024}, "provider"),
         ({"ctwl_provider": "acme"}, "provider"),
         ({"ctwl_nonce": 64}, "nonce"),
-        ({"ctwl_strategy": "loud"}, "unbiased"),
+        ({"ctwl_strategy": "loud"}, "race"),
         ({"ctwl_colour": 3}, "no option"),
         ({"ctwl_profile": "org.ctwl.gpt2.1"}, "no option"),
         ({"ctwl_delta": -1.0}, "delta"),
+        ({"ctwl_share": 1.0}, "share"),
     ],
     ids=str,
 )
@@ -235,7 +235,7 @@ def test_two_workers_of_one_model_agree_on_the_mark(even: Path, decoder: Decoder
     """Each samples by itself. If one drew another token, the model would go on from a text that nobody wrote."""
     ways: list[dict[str, Any]] = [
         {"max_tokens": 150, "temperature": 1.0, "seed": None},
-        {"max_tokens": 100, "temperature": 1.0, "extra_body": {"vllm_xargs": {"ctwl_strategy": "gumbel"}}},
+        {"max_tokens": 100, "temperature": 1.0, "extra_body": {"vllm_xargs": {"ctwl_share": 0.8}}},
         {"temperature": 0.0, "extra_body": {"vllm_xargs": {"ctwl_delta": 4.0}, "repetition_penalty": 1.2}},
     ]
     two = ("--tensor-parallel-size", "2", "--no-async-scheduling")
@@ -389,7 +389,7 @@ def test_a_client_that_leaves_harms_no_other(crowded: Any, decoder: Decoder) -> 
     "told",
     [
         {"ctwl_provider": 7}, {"ctwl_version": 1}, {"ctwl_nonce": 5}, {"ctwl_strategy": "off"}, {"ctwl_delta": 100.0},
-        {"ctwl_fresh": 1.0}, {"ctwl_skip_repeats": 1}, {"ctwl_codes": [1]}, {"ctwl_layout": 3, "ctwl_codes": [1, 2, 3]},
+        {"ctwl_share": 0.05}, {"ctwl_codes": [1]}, {"ctwl_layout": 3, "ctwl_codes": [1, 2, 3]},
         {"ctwl_admitted": 1}, {"ctwl_stratgy": "off"},
     ],
     ids=str,

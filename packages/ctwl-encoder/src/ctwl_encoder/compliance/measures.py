@@ -56,11 +56,15 @@ class Evidence:
         return list(dict.fromkeys(each["strategy"] for each in written))
 
     def row(self) -> str | None:
-        """The pointer to the plan's row of the commonest strategy; None where the plan did not measure it."""
-        names = [self.figures.value(self.plan, f"/rows/{i}/name") for i in range(len(self.plan.data.get("rows", [])))]
+        """The pointer to the plan's row of the commonest strategy; None where the plan did not measure it.
+
+        Of several rows it is the recommended one, if that has the strategy, else the first.
+        """
+        chosen = self.figures.value(self.plan, "/recommendation/place")
+        places = sorted(range(len(self.plan.data.get("rows", []))), key=lambda place: place != chosen)
         for strategy in self.strategies()[:1]:
-            for place, name in enumerate(names):
-                if str(name).split()[0] == strategy:
+            for place in places:
+                if str(self.figures.value(self.plan, f"/rows/{place}/name")).split()[0] == strategy:
                     return f"/rows/{place}"
         return None
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..core.strategies import Strategy
+from ..options import SHARE, MarkingOptions, strategy_for
 
 
 @dataclass(frozen=True)
@@ -36,12 +37,19 @@ class Marking:
 PLAIN = Marking()
 """The model's own sampling, beside which all else is put."""
 
-SAMPLING = tuple(Marking({"strategy": "race", "share": share}) for share in (0.3, 0.5, 0.7))
+SAMPLING = tuple(Marking({"strategy": "race", "share": share}) for share in (0.3, SHARE, 0.7))
 """What is tried where tokens are sampled: the default, less and more. Chosen by hand."""
 
 GREEDY_DELTAS = (1.0, 2.0)
 """What is tried where nothing is drawn, in nats: the encoder's default, and half of it. Chosen by hand: the caller may
 name others."""
+
+
+def default_marking(temperature: float) -> Marking:
+    """What the encoder takes by itself at a temperature; 0 for greedy decoding."""
+    strategy = strategy_for(None, temperature)
+    strength = "share" if strategy is Strategy.RACE else "delta"
+    return Marking({"strategy": str(strategy), strength: MarkingOptions().strength_of(strategy)})
 
 
 def markings(temperature: float, deltas: Sequence[float] = ()) -> tuple[Marking, ...]:

@@ -15,8 +15,8 @@ from ctwl_protocol.records.beacon import NONCE_COUNT
 
 from ..core.strategies import Decoding
 from ..encoder import Encoder
-from ..options import GenerationOptions, strategy_for
-from .markings import PLAIN, Marking
+from ..options import GenerationOptions
+from .markings import PLAIN, Marking, default_marking
 from .prompts import GROUP
 from .reading import Reader
 from .result import Effect, Recommendation, Result, Row, Settings
@@ -93,8 +93,8 @@ def measure(
     rows = [_row(marking, of_it, plain, picks, twins=twins) for marking, of_it in zip(tried, marked, strict=True)]
     found = np.array([[np.mean([at is not None for at in group]) for group in each.found_at] for each in marked])
     taken = choose(found.mean(axis=1).tolist())
-    default = strategy_for(None, options.temperature)
-    return Result(settings, first, rows, Recommendation(taken, agreement(found, picks), default))
+    chosen = Recommendation(taken, agreement(found, picks), default_marking(options.temperature))
+    return Result(settings, first, rows, chosen)
 
 
 def _measured(writer: Writer, reader: Reader, marking: Marking, tokens: int, progress: Progress) -> _Measured:

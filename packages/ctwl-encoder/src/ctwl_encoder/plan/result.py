@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..core.strategies import Strategy
 from .markings import Marking
 from .statistics import NINE_IN_TEN, Estimate, Needed, Share
 
@@ -97,12 +96,12 @@ class Recommendation:
     Attributes:
         place: of the marking among the rows.
         agreement: the share of resamples of the prompts in which the rule takes the same one.
-        default: the strategy that the encoder takes by itself at this temperature.
+        default: the marking that the encoder takes by itself at this temperature.
     """
 
     place: int
     agreement: float
-    default: Strategy
+    default: Marking
 
 
 @dataclass(frozen=True)
@@ -137,7 +136,8 @@ class Result:
         found: dict[str, Any] = _plain(asdict(self))
         for row, given in zip([found["plain"], *found["rows"]], [self.plain, *self.rows], strict=True):
             row["name"] = given.marking.name
-        found["recommendation"]["marking"] = dict(self.taken.marking.options)
+        chosen = {"marking": self.taken.marking, "default": self.recommendation.default}
+        found["recommendation"] |= {name: dict(marking.options) for name, marking in chosen.items()}
         return found
 
 

@@ -91,10 +91,12 @@ def sentences(result: Result) -> list[str]:
     """Why, how sure, and what else to know."""
     found = [*_others(result), *_what_helps(result), _how_sure(result)]
     taken, default = result.taken.marking, result.recommendation.default
-    if taken.strategy == default:
-        found.append(f"{default} is also what the encoder takes by itself at this temperature.")
+    if taken == default:
+        found.append(f"{default.name} is also what the encoder takes by itself at this temperature.")
     else:
-        found.append(f"By itself the encoder takes {default} at this temperature, so name the strategy.")
+        found.append(
+            f"By itself the encoder takes {default.name} at this temperature, so name the strategy and its strength."
+        )
     return [*found, _RECORDS, f"The rule: {RULE}."]
 
 

@@ -57,8 +57,9 @@ def _run(
     """Of a block of the proxy's vocabulary at a place: the largest number, the sum of all beside it, and the mass."""
     place, block = tl.program_id(0), tl.program_id(1)
     token = block * BLOCK + tl.arange(0, BLOCK)
-    mass = tl.load(sums + place.to(tl.int64) * PROXY + token, mask=token < PROXY, other=0)
-    number = _number(place, token, token < PROXY, mass, seeds, levels, alphas, tables)
+    live = token < PROXY
+    mass = tl.load(sums + place.to(tl.int64) * PROXY + token, mask=live, other=0)
+    number = _number(tl.full((BLOCK,), place, tl.int32), token, live, mass, seeds, levels, alphas, tables)
     number = tl.where(mass > 0, number, float("-inf"))
     top = tl.max(number, 0)
     tl.store(tops + place * blocks + block, top)
