@@ -34,6 +34,10 @@ from .errors import EncoderError, OptionOutOfRange, StrategyUnsuitable
 _MAX_DELTA = 100.0
 """Chosen by hand: e^100 times the probability leaves nothing to the other tokens, and does not overflow."""
 
+SHARE, COLDEST_SHARE = 0.5, 0.9
+"""The default share of ``race`` at temperature 1 and above, and the largest default, at low temperatures.
+``evaluation/writing/share.py`` puts other shares beside them."""
+
 LEAST_SHARE, MOST_SHARE = 0.05, 0.95
 """Chosen by hand: with less hardly anything is read; with more next to nothing is left to chance, and no more is
 read."""
@@ -281,11 +285,8 @@ class PlanOptions(Options):
 
 
 def share_for(temperature: float) -> float:
-    """The share of ``race`` where none is named. The less choice a text has, the more of it the mark takes.
-
-    ``evaluation/writing/share.py`` puts other shares beside it.
-    """
-    return min(max(1.5 - temperature, 0.5), 0.9)
+    """The share of ``race`` where none is named: the cooler the sampling, the more of the choice the mark takes."""
+    return min(max(SHARE + 1 - temperature, SHARE), COLDEST_SHARE)
 
 
 def strategy_for(strategy: Strategy | None, temperature: float) -> Strategy:

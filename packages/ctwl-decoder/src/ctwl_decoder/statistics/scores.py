@@ -3,15 +3,17 @@
 Both scores are log-likelihood ratios of marked text against unmarked text, for a reader who knows the writer's
 distribution only roughly.
 
-``half`` is for ``delta``, and for marks that keep a half and double it. They prefer the first half of the mass in the order of rank. A token that
-lies wholly in the half is twice as likely as it is unmarked, a token across the border is so in proportion. The reader
-knows the border only roughly, so it is a ramp: the wider, the fewer tokens have most of the mass, since their errors
-then do not cancel.
+``half`` is for ``delta``, and for marks that keep a half and double it: they prefer the first half of the mass in the
+order of rank. A token that lies wholly in the half is twice as likely as it is unmarked, a token across the border is
+so in proportion. The reader knows the border only roughly, so it is a ramp: the wider, the fewer tokens have most of the
+mass, since their errors then do not cancel.
 
-``race`` is for the strategy of this name, which is strongest where it writes the token that arrives first: token ``w`` of probability ``p`` and rank ``x``,
-as a part of all ranks, arrives at ``-ln(1 - x) / p`` (Gumbel-max). How likely the shown token was to win is asked
-against all that ran. Of a probability that is known up to a factor with a Gumbel distribution of scale 1, the chance to
-win is in proportion to ``p / -ln(1 - x)``.
+``race`` is for the strategy of this name. Where the code decides the whole race, the token is written that arrives
+first: token ``w`` of probability ``p`` and rank ``x``, as a part of all ranks, arrives at ``-ln(1 - x) / p``
+(Gumbel-max). How likely the shown token was to win is asked against all that ran. Of a probability that is known up to
+a factor with a Gumbel distribution of scale 1, the chance to win is in proportion to ``p / -ln(1 - x)``. A code that
+decides a share of the race, and a reader who knows the probabilities, ask for a sharper likelihood; but readers mostly
+do not know them, and then it shows less.
 
 Some positions are taken to be unmarked, so that one edited token cannot cancel the evidence of many.
 
