@@ -5,8 +5,8 @@ distribution only roughly.
 
 ``half`` is for ``delta``, and for marks that keep a half and double it: they prefer the first half of the mass in the
 order of rank. A token that lies wholly in the half is twice as likely as it is unmarked, a token across the border is
-so in proportion. The reader knows the border only roughly, so it is a ramp: the wider, the fewer tokens have most of the
-mass, since their errors then do not cancel.
+so in proportion. The reader knows the border only roughly, so it is a ramp: the wider, the fewer tokens have most of
+the mass, since their errors then do not cancel.
 
 ``race`` is for the strategy of this name. Where the code decides the whole race, the token is written that arrives
 first: token ``w`` of probability ``p`` and rank ``x``, as a part of all ranks, arrives at ``-ln(1 - x) / p``
