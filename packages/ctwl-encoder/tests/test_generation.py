@@ -25,7 +25,7 @@ from transformers import (
 )
 
 from ctwl_decoder import Decoder
-from ctwl_encoder import Bridge, CTWLLogitsProcessor, CTWLWatermarkingConfig, Encoder, Strategy
+from ctwl_encoder import CTWLLogitsProcessor, CTWLWatermarkingConfig, Encoder, Strategy
 from ctwl_encoder.command import main
 from ctwl_encoder.core.expected_evidence import expected_bits, marked_positions, needed_tokens
 from ctwl_encoder.core.payload import Payload, Seeds
@@ -37,7 +37,6 @@ from ctwl_protocol import Beacon
 from ctwl_protocol.errors import FieldOutOfRange, ModelNotFound, ModelUnsuitable, TokenizerUnsupported
 from ctwl_protocol.partition.members import members
 from ctwl_protocol.profile import OFFLINE as OFFLINE_PROFILE
-from ctwl_protocol.profile import Profile
 from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.text.positions import positions
 

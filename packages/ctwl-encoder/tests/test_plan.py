@@ -268,7 +268,10 @@ def test_a_gentler_strategy_is_taken_where_it_is_found_as_well() -> None:
         (result(9, 24), "race 0.3 is gentler, and is found in 9 of 32 only."),
         (result(9, 24), "That is fewer than nine in ten."),
         (result(9, 24), "race 0.5 is also what the encoder takes by itself"),
-        (result(31, 32), "By itself the encoder takes race 0.5 at this temperature, so name the strategy and its strength."),
+        (
+            result(31, 32),
+            "By itself the encoder takes race 0.5 at this temperature, so name the strategy and its strength.",
+        ),
         (result(28, 32, agreed=0.7), "In 700 of 1,000 resamples"),
         (result(28, 32, agreed=0.7), "That is a close call: measure more texts (--texts 128)."),
         (result(28, 32, agreed=0.7, texts=2000), "That is a close call: measure more texts (--texts 4096)."),

@@ -56,8 +56,7 @@ except ExtraMissing as error:
     print(error)
 """
     assert run(code) == (
-        "the strategy delta, which asks the proxy LM, needs torch; install it with: "
-        "pip install 'ctwl-encoder[torch]'"
+        "the strategy delta, which asks the proxy LM, needs torch; install it with: pip install 'ctwl-encoder[torch]'"
     )
 
 

@@ -46,7 +46,7 @@ def add_commands(commands: Any) -> None:
     encoder.add_argument("--profile", help=f"the profile (default {STANDARD}, and for {_MODEL} its own)")
     encoder.add_argument("--proxy", metavar="PATH", help="folder with the proxy LM's files")
     encoder.add_argument("--device", default="auto", help="torch device (default: cuda where there is one)")
-    encoder.add_argument("--strategy", default="unbiased", help="a strategy of ctwl-encoder (default unbiased)")
+    encoder.add_argument("--strategy", default="race", help="a strategy of ctwl-encoder (default race)")
     encoder.add_argument("--delta", type=float, default=2.0, help="nats, where a strategy adds them (default 2.0)")
     encoder.set_defaults(make=_encoder)
     detector = kinds.add_parser("detector", help="a provider's detector at an address (spec section 20)")

@@ -32,9 +32,7 @@ def interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRITON_INTERPRET", str(int(DEVICE.type == "cpu")))
 
 
-def made_step(
-    seed: int, rows: int = 3, size: int = 2500, proxy: int = 700
-) -> tuple[torch.Tensor, Tables, DeviceStep]:
+def made_step(seed: int, rows: int = 3, size: int = 2500, proxy: int = 700) -> tuple[torch.Tensor, Tables, DeviceStep]:
     """Tables and places of every kind: rows of one place and of several, joined candidates, tokens that were seen.
 
     The rows have shares of their own.

@@ -94,7 +94,9 @@ def sentences(result: Result) -> list[str]:
     if taken == default:
         found.append(f"{default.name} is also what the encoder takes by itself at this temperature.")
     else:
-        found.append(f"By itself the encoder takes {default.name} at this temperature, so name the strategy and its strength.")
+        found.append(
+            f"By itself the encoder takes {default.name} at this temperature, so name the strategy and its strength."
+        )
     return [*found, _RECORDS, f"The rule: {RULE}."]
 
 
