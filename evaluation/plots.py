@@ -19,7 +19,7 @@ from .shared.experiment import Result
 METHODS = {
     "delta": "Balance-Marking, delta",
     "vanilla": "Vanilla-Marking, delta",
-    "unbiased": "unbiased",
+    "race": "race",
 }
 MARKERS = "osD^vPX*<>"
 STYLE = {"svg.hashsalt": "ctwl", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3, "errorbar.capsize": 2}
@@ -64,8 +64,8 @@ def curves(found: Result) -> Figure:
 def entropy(found: Result) -> Figure:
     """Success by length for each way of sampling."""
     figure, panels = plt.subplots(1, 2, figsize=(11, 4.5), sharey=True)
-    for panel, unbiased in zip(panels, (True, False), strict=True):
-        rows = [row for row in found["rows"] if ("unbiased" in row["sampling"]) is unbiased]
+    for panel, adds in zip(panels, (False, True), strict=True):
+        rows = [row for row in found["rows"] if ("delta" in row["sampling"]) is adds]
         named = [f"{row['sampling']} ({row['entropy of the choice']:.1f} nats)".replace("`", "") for row in rows]
         plot_growth(panel, dict(zip(named, (row["found"] for row in rows), strict=True)))
         panel.set(title="found, by the choice's entropy a token", ylabel="codes found, %")
@@ -76,7 +76,7 @@ def lengths(found: Result) -> Figure:
     """Success by length for each number of bits."""
     figure, panel = plt.subplots(figsize=(6.5, 4.5))
     plot_growth(panel, {f"{row['bits']} bits": row["whole"] for row in found["rows"]})
-    panel.set(title="records, unbiased, T = 1", ylabel="read back whole, %")
+    panel.set(title="records, T = 1", ylabel="read back whole, %")
     return figure
 
 
@@ -100,7 +100,7 @@ def preservation(found: Result) -> Figure:
         places = np.arange(len(rows)) + 0.8 * (k - (len(kinds) - 1) / 2) / len(kinds)
         panel.bar(places, [row[kind] for row in rows], 0.8 / len(kinds), label=kind)
     panel.set_xticks(range(len(rows)), [repr(row["context"]) for row in rows])
-    panel.set(title="unbiased, averaged over texts", xlabel="context")
+    panel.set(title="averaged over texts", xlabel="context")
     panel.set(ylabel="total variation to the model's distribution")
     panel.margins(y=0.2)  # room for the legend
     panel.legend(ncols=len(kinds))

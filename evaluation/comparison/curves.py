@@ -3,12 +3,13 @@
 The paper's figure 2 a and b; ``peers`` has the schemes of others. Each method writes the same number of texts from the
 same prompts at several strengths. Success: the code is read back exactly, from 200 tokens (10 to a bit) and from the
 first 100 of them (5 to a bit). Quality: by how much the mean NLL under the model that wrote the text differs from that
-of plain sampling. ``unbiased``, which has no strength, stands beside them.
+of plain sampling. ``race``, at its default share, stands beside them.
 
 Balance- and Vanilla-Marking are compared at equal success over 2,000 bootstrap samples of the prompts. In each sample
 NLL is interpolated at that success, linearly between the strengths, from plain texts on, which never succeed. A sample
-in which one of the two does not reach the success is left out, at most one in forty. All texts are read by the score
-``half``. The proxy LM is the provider's own model, the best case for Balance-Marking.
+in which one of the two does not reach the success is left out, at most one in forty. Their texts are read by
+the score ``half``, and those of ``race`` by ``race``. The proxy LM is the provider's own model, the best case for
+Balance-Marking.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from ..shared.outcomes import read
 from ..shared.texts import Recipe, Writer, mean_nll
 
 METHODS: dict[str, tuple[float, ...]] = {
-    "unbiased": (0.0,),
+    "race": (0.0,),
     "delta": (1.0, 2.0, 4.0),
     "vanilla": (1.0, 2.0, 4.0),
 }

@@ -1,9 +1,9 @@
 """Are the constants of the scores by a language model well chosen?
 
 SmolLM2 goes on from news items, and Qwen2.5-Coder answers questions of ``chat_prompts.json``, at two temperatures, by
-``unbiased`` and by ``gumbel``. Of each text is kept what the scores need: the tokens of at least one part in 4,096 of
+``race`` and by ``delta``. Of each text is kept what the scores need: the tokens of at least one part in 4,096 of
 the proxy LM's mass, and what the masses add up to at each temperature. Then each constant is moved around today's
-value, the others left alone, and all texts are read anew: ``unbiased`` by ``half``, ``gumbel`` by ``race``.
+value, the others left alone, and all texts are read anew: ``race`` by the score of this name, ``delta`` by ``half``.
 
 - temperature: of the proxy LM; its masses to the power of 1 / temperature;
 - sharpness: the scale of the Gumbel distribution of the factor between the writer's probability and the proxy LM's;
@@ -32,6 +32,7 @@ from ctwl_decoder.statistics.evidence import permutations
 from ctwl_decoder.statistics.null import tail_of
 from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
 from ctwl_decoder.statistics.scores import NAT, RAMP, UNMARKED, Score
+from ctwl_encoder import Strategy
 from ctwl_protocol import Profile, hashing
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.proxy.rivals import SHARE
@@ -40,7 +41,7 @@ from ctwl_protocol.text.positions import positions
 from ..shared import real_models
 from ..shared.answers import OWN, Writing
 from ..shared.cache import recalled, sources
-from ..shared.experiment import OFFLINE, SAMPLED, Options, Result, experiment, tracked
+from ..shared.experiment import OFFLINE, Options, Result, experiment, tracked
 from ..shared.measures import rate
 from ..shared.outcomes import LEVEL, is_clear, own_score
 from ..shared.prompts import news_prompts
@@ -52,7 +53,7 @@ KINDS = ("question", "explanation", "story", "list")
 SETTINGS = ((0.7, 0.95), (1.0, 1.0))
 """Temperature and top-p of writing."""
 
-STRATEGIES = tuple(strategy.value for strategy in SAMPLED)
+STRATEGIES = tuple(strategy.value for strategy in Strategy)
 RECORDED = 4096
 """Tokens of at least one part of the mass in so many are kept."""
 
@@ -74,11 +75,11 @@ class Constants:
 
 GRID: Mapping[str, tuple[Sequence[float], Sequence[str]]] = {
     "temperature": ((0.6, 0.7, 0.85, 1.0, 1.2, 1.5), STRATEGIES),
-    "sharpness": ((0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0), ("gumbel",)),
+    "sharpness": ((0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0), ("race",)),
     "unmarked": ((0.05, 0.1, 0.15, UNMARKED, 0.3, 0.4), STRATEGIES),
     "rivals": ((32, 64, 128, SHARE, 512, 1024), STRATEGIES),
-    "border": ((0.0, 0.05, RAMP[0], 0.15, 0.2, 0.3), ("unbiased",)),
-    "border_by_mass": ((0.0, 0.2, 0.3, RAMP[1], 0.5, 0.7), ("unbiased",)),
+    "border": ((0.0, 0.05, RAMP[0], 0.15, 0.2, 0.3), ("delta",)),
+    "border_by_mass": ((0.0, 0.2, 0.3, RAMP[1], 0.5, 0.7), ("delta",)),
 }
 """What each constant is set to, and the strategies whose score it changes."""
 

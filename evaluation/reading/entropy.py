@@ -20,12 +20,10 @@ from ..shared.texts import Recipe, Writer, mean_choice
 
 LENGTHS = (20, 25, 30, 40, 50, 60, 80, 90, 100, 125, 150, 200)
 SAMPLING: dict[str, dict[str, Any]] = {
-    "`unbiased`, T = 1": {},
-    "`unbiased`, T = 0.9, top-p 0.95": {"temperature": 0.9, "top_p": 0.95},
-    "`unbiased`, T = 0.7, top-p 0.95": {"temperature": 0.7, "top_p": 0.95},
-    "`gumbel`, T = 1": {"method": "gumbel"},
-    "`gumbel`, T = 0.7": {"method": "gumbel", "temperature": 0.7},
-    "`gumbel`, T = 0.7, top-p 0.95": {"method": "gumbel", "temperature": 0.7, "top_p": 0.95},
+    "`race`, T = 1": {},
+    "`race`, T = 0.9, top-p 0.95": {"temperature": 0.9, "top_p": 0.95},
+    "`race`, T = 0.7": {"temperature": 0.7},
+    "`race`, T = 0.7, top-p 0.95": {"temperature": 0.7, "top_p": 0.95},
     "`delta` 2, T = 1": {"method": "delta", "delta": 2.0},
     "`delta` 2, greedy": {"method": "delta", "delta": 2.0, "temperature": 0.0},
 }

@@ -44,10 +44,10 @@ def main(options: Options) -> Result:
         options.prompt, options.provider, options.version, nonce=options.nonce, seed=options.seed,
         min_new_tokens=options.tokens, max_new_tokens=options.tokens,
     )  # fmt: skip
-    first, whole = decoder.analyse(written.text), decoder.analyse(written.text, score=Score.HALF)
+    first, whole = decoder.analyse(written.text), decoder.analyse(written.text, score=Score.RACE)
     proxy, code = decoder.proxy, written.beacon.code
     ids = proxy.tokenizer.encode(written.text)
-    marks = scored_positions(proxy, ids)[Score.HALF]
+    marks = scored_positions(proxy, ids)[Score.RACE]
     return {
         "text": written.text,
         "code": code,

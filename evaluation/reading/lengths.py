@@ -1,6 +1,6 @@
 """How many tokens do 20, 40, 60 and 80 bits take?
 
-Records of each number of codes, ``unbiased``, T = 1, of random content; each text is read at several lengths by a
+Records of each number of codes, ``race``, T = 1, of random content; each text is read at several lengths by a
 decoder whose registry lists nobody, at its default level. Whole: the text is found to be marked, and every code of the
 record that the report shows is the one that was written.
 """

@@ -57,9 +57,8 @@ from ..shared.texts import Recipe, Writer
 from ..shared.transplant import encoder_of
 
 METHODS: dict[str, dict[str, Any]] = {
-    "unbiased, T = 1": {"method": "unbiased"},
-    "gumbel, T = 1": {"method": "gumbel"},
-    "gumbel, T = 0.7, top-p 0.95": {"method": "gumbel", "temperature": 0.7, "top_p": 0.95},
+    "race, T = 1": {},
+    "race, T = 0.7, top-p 0.95": {"temperature": 0.7, "top_p": 0.95},
     "delta 2, T = 1": {"method": "delta", "delta": 2.0},
 }
 SOFT_SHARES = (1 / 2, 3 / 4, 7 / 8)
@@ -164,7 +163,7 @@ def alike(profile: Profile, positions: Positions) -> NDArray[np.int8]:
 
 def bridged(proxy: Proxy, options: Options, lengths: Sequence[int]) -> list[list[dict[str, float]]]:
     """:func:`read` for texts of a provider with GPT-2's vocabulary, read with SmolLM2's."""
-    asked: dict[str, Any] = {"batch": 10, "seed": options.seed, "strategy": "unbiased"}
+    asked: dict[str, Any] = {"batch": 10, "seed": options.seed}
     length = round(1.2 * options.tokens)  # a provider's tokens may be shorter than the proxy's
     with tempfile.TemporaryDirectory() as folder:
         encoder = encoder_of("gpt2", "smollm2", Path(folder))
@@ -191,7 +190,7 @@ def main(options: Options) -> Result:
         for length, at_length in zip(lengths, zip(*found, strict=True), strict=True):
             rows.append({"method": name, "tokens": length, **counted(at_length, profile.codes, registered)})
     for length, at_length in zip(lengths, zip(*bridged(proxy, options, lengths), strict=True), strict=True):
-        what = "unbiased, T = 1, through the bridge from GPT-2's vocabulary"
+        what = "race, T = 1, through the bridge from GPT-2's vocabulary"
         rows.append({"method": what, "tokens": length, **counted(at_length, profile.codes, registered)})
     files = [(file.name, digest(file)) for file in options.files]
     code = digest(ctwl_decoder, ctwl_protocol, Path(__file__), human_texts)

@@ -1,6 +1,6 @@
 """Is a passage found in a long text?
 
-A text of so many tokens, written by ``unbiased``, stands between two lines of a human document, which is cut from the
+A text of so many tokens, written by ``race``, stands between two lines of a human document, which is cut from the
 given files. Found: a span with its code. Overlap: characters that the span and the passage share, over those that
 either has; 0 where none is found. The same texts are also read as the paper does: windows whose best code has a
 posterior of 1 - 1e-5.

@@ -66,8 +66,8 @@ def found_in(writer: Writer, text: Text, lengths: Sequence[int]) -> dict[str, li
     cut = positions(ids, first, profile.context_length)
     units = position_scores(rivals, first, permutations(profile, cut.contexts), profile.sigma)
     halves = {
-        "whole context": scored_positions(proxy, ids)[Score.HALF],
-        "prefix alone": ScoredPositions.of(profile, cut, units[Score.HALF]),
+        "whole context": scored_positions(proxy, ids)[Score.RACE],
+        "prefix alone": ScoredPositions.of(profile, cut, units[Score.RACE]),
     }
     ends = [max(0, length - first) for length in lengths]
     found = {name: [read_whole(profile, half[:end], text.code).found for end in ends] for name, half in halves.items()}

@@ -5,7 +5,7 @@
 - beacons: one code, looked for among 20 registered pairs of provider and model version.
 - replay: somebody without the key reads the public codes of an authenticated text and writes them anew.
 
-SmolLM2 writes ``unbiased``, the decoder tries all layouts. A whole record has every code right. A wrong one has a code
+SmolLM2 writes ``race``, the decoder tries all layouts. A whole record has every code right. A wrong one has a code
 that was not written; its p-value says how unlikely that should be. The first two are also read with a registry that
 lists nobody, where every code is searched alike.
 """

@@ -27,7 +27,7 @@ def main(options: Options) -> Result:
     alike = reader(decoder.proxy, registry=registry.without_entries())  # to it all codes are alike
     registered = registry.registry.beacons()
     written = generated(
-        encoder, options.texts, options.tokens, batch=options.batch, seed=options.seed, strategy="unbiased",
+        encoder, options.texts, options.tokens, batch=options.batch, seed=options.seed,
         beacon=lambda start: registered[start % len(registered)],
     )  # fmt: skip
     codes = np.array([generation.beacon.code for generation in written])

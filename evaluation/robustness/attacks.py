@@ -1,6 +1,6 @@
 """How much of a code survives what people do to a text?
 
-Texts of 200 tokens by ``unbiased`` are edited in a share of their tokens:
+Texts of 200 tokens by ``race`` are edited in a share of their tokens:
 
 - substitution: by what the LM finds likely there, see :func:`substitute`;
 - deletion: of tokens drawn at random;
@@ -173,7 +173,7 @@ def main(options: Options) -> Result:
     """Run the experiment."""
     writer = Writer()
     jobs = [(name, share) for name, (_, shares) in ATTACKS.items() for share in shares]
-    rows, recipe = [], Recipe("unbiased", tokens=options.tokens, seed=options.seed, batch=options.batch)
+    rows, recipe = [], Recipe(tokens=options.tokens, seed=options.seed, batch=options.batch)
     for name, share in tracked(jobs, "attacks"):
         texts = writer.texts(recipe, options.texts)[: options.paraphrased if name == "paraphrase" else None]
         found = attacked(writer, recipe, texts, name, share)

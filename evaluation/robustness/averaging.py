@@ -45,7 +45,7 @@ from ..shared.prompts import news_prompts
 from ..shared.readers import first_tokens, reader, scored_positions
 from ..shared.texts import VERSION
 
-WAYS = (("unbiased", 1.0), ("gumbel", 0.7))
+WAYS = (("race", 1.0), ("race", 0.7))
 """Strategies and temperatures."""
 
 OPENINGS = (

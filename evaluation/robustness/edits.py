@@ -1,6 +1,6 @@
 """What is still found after the edits that people and their programs make, and how much of a text has to remain?
 
-- Texts by ``unbiased`` at T = 1 and ``gumbel`` at T = 0.7 go through each edit of ``editing.py``: what copying,
+- Texts by ``race`` at T = 1 and at T = 0.7 go through each edit of ``editing.py``: what copying,
   wrapping and marking up do, capitals, spelling, order, sentences of others in between, synonyms. They are read as any
   text is.
 - The frontier: more and more words of a text are replaced by any others that people wrote, until the code is not found
@@ -33,8 +33,8 @@ from ..shared.readers import likeliest, reader
 from ..shared.texts import Recipe, Text, Writer
 
 METHODS: dict[str, dict[str, Any]] = {
-    "unbiased": {"method": "unbiased"},
-    "gumbel": {"method": "gumbel", "temperature": 0.7},
+    "race, T = 1": {},
+    "race, T = 0.7": {"temperature": 0.7},
 }
 SHARES = tuple(step / 20 for step in range(17))
 """Of the words that are replaced, one step after the other."""

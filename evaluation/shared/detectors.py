@@ -56,9 +56,7 @@ class Provider:
 
     def recipe(self, tokens: int, seed: int, batch: int) -> Recipe:
         """How its texts are written: its secret watermark behind its code."""
-        return Recipe(
-            "unbiased", tokens=tokens, behind=self.scheme, provider=self.number, version=VERSION, seed=seed, batch=batch
-        )
+        return Recipe(tokens=tokens, behind=self.scheme, provider=self.number, version=VERSION, seed=seed, batch=batch)
 
     def settings(self, writer: Writer, tokenizer: Path) -> dict[str, Any]:
         """What ``ctwl-detector`` takes."""

@@ -54,7 +54,7 @@ def is_clear(table: ScoreTable, code: int) -> bool:
 
 def own_score(method: str) -> Score:
     """The score that was made for a way of marking: a strategy, or the paper's."""
-    return Score.RACE if method in set(Strategy) and Strategy(method).traits.ranks else Score.HALF
+    return Score.RACE if method == Strategy.RACE else Score.HALF
 
 
 def read(proxy: Proxy, recipe: Recipe, text: Text, lengths: Sequence[int]) -> list[Outcome]:
@@ -105,9 +105,9 @@ def needed(proxy: Proxy, recipe: Recipe, texts: Sequence[Text], lengths: Sequenc
     }
 
 
-def seen(proxy: Proxy, generation: Generation, tokens: int, score: Score = Score.HALF) -> dict[str, float]:
-    """What a score finds in a text's first proxy tokens; a hit is likelier under the code than without it."""
-    scored = scored_positions(proxy, proxy.tokenizer.encode(generation.text)[:tokens])[score]
+def seen(proxy: Proxy, generation: Generation, tokens: int) -> dict[str, float]:
+    """What its strategy's score finds in a text's first proxy tokens; a hit is likelier under the code than without."""
+    scored = scored_positions(proxy, proxy.tokenizer.encode(generation.text)[:tokens])[own_score(generation.strategy)]
     scored, code = scored[scored.first_occurrences()], generation.beacon.code
     outcome = read_whole(proxy.profile, scored, code)
     return {

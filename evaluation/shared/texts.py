@@ -16,6 +16,7 @@ from ctwl_encoder import Bridge, CTWLLogitsProcessor, Encoder
 from ctwl_encoder.core.payload import Payload
 from ctwl_encoder.integrations.transformers import ProcessorConfig, WatermarksInTurn
 from ctwl_encoder.models import load_model
+from ctwl_encoder.options import SHARE
 from ctwl_protocol import Beacon, Profile, get_profile
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.proxy.model import fast_arithmetic
@@ -46,25 +47,25 @@ class Recipe:
     Attributes:
         method: "plain", "vanilla" for the paper's Vanilla-Marking, or a strategy of the encoder.
         delta: nats, where the method has it.
+        share: of ``race``.
         tokens: of each text.
         temperature, top_p: of sampling; temperature 0 for greedy decoding.
         beams: beam search where above 1.
         penalty: repetition penalty.
-        skip_repeats: leave positions alone whose context was marked before.
         ahead, behind: a secret watermark of :data:`secret_marks.SECRET` that runs before the method, or behind it.
         provider, version, nonce: of the code, where it is no random one; a nonce of None is drawn for each text.
         seed: of codes and sampling.
         batch: texts that are written together.
     """
 
-    method: str = "unbiased"
+    method: str = "race"
     delta: float = 0.0
+    share: float = SHARE
     tokens: int = 200
     temperature: float = 1.0
     top_p: float = 1.0
     beams: int = 1
     penalty: float = 1.0
-    skip_repeats: bool = False
     ahead: str = ""
     behind: str = ""
     provider: int | None = None
@@ -223,7 +224,7 @@ class Writer:
         proxy, strategy = recipe.proxy(self.proxy), "delta" if recipe.method == "vanilla" else recipe.method
         return CTWLLogitsProcessor(
             Bridge(self.encoder.tokenizer, proxy), [Payload((code,)) for code in codes], strategy=strategy,
-            delta=recipe.delta or 2.0, skip_repeats=recipe.skip_repeats,
+            share=recipe.share, delta=recipe.delta or 2.0,
         )  # fmt: skip
 
     def secret(self, name: str, key: int = SECRET_KEY) -> SecretMark:

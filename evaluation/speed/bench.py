@@ -88,7 +88,7 @@ def encode(encoder: Encoder, exact: Encoder, batch: int, tokens: int, runs: int)
 
     jobs: dict[str, Callable[[], object]] = {
         "plain": lambda: encoder.model.generate(**inputs, **common),
-        "unbiased": lambda: marked(encoder, "unbiased"),
+        "race": lambda: marked(encoder, "race"),
         "delta": lambda: marked(encoder, "delta"),
         "delta, float32 proxy": lambda: marked(exact, "delta"),
     }

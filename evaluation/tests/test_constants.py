@@ -37,6 +37,6 @@ def test_each_constant_changes_its_scores_alone(name: str) -> None:
     place = Place.of(row, int(row.argmax()), TOTAL)
     values, strategies = GRID[name]
     assert Constants() in [Constants(**{name: value}) for value in values]  # type: ignore[arg-type]
-    for strategy, score in (("unbiased", Score.HALF), ("gumbel", Score.RACE)):
+    for strategy, score in (("delta", Score.HALF), ("race", Score.RACE)):
         found = {units(place, SEEDS, 0.5, Constants(**{name: value}), score).tobytes() for value in values}  # type: ignore[arg-type]
         assert (len(found) > 1) == (strategy in strategies)

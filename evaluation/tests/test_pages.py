@@ -46,12 +46,12 @@ def test_answers_are_shown_by_who_reads(tmp_path: Path) -> None:
     rows = [
         {"temperature": t, "top-p": p, "strategy": strategy}
         | {way: {"found": rate(40 + n, 64), "wrong": int(n == 2), "median p": 10.0**-n} for n, way in enumerate(ways)}
-        for t, p, strategy in ((0.7, 0.95, "gumbel"), (1.0, 1.0, "unbiased"))
+        for t, p, strategy in ((0.7, 0.95, "race"), (1.0, 1.0, "race"))
     ]
     settings = {"questions": 64, "tokens": 200, "date": "2026-11-27"}
     (tmp_path / "answers.json").write_text(json.dumps({"settings": settings, "rows": rows}))
     shown = filled("answers", tmp_path)
-    assert "| read by | T = 0.7, top-p 0.95, `gumbel` | T = 1, `unbiased` |" in shown
+    assert "| read by | T = 0.7, top-p 0.95, `race` | T = 1, `race` |" in shown
     (light,) = [line for line in shown.splitlines() if "`--light`" in line]
     assert light.count("41 of 64") == 2 and light.count("; 1.0e-01 |") == 2
     assert "written was found 2 times." in shown and "before whole context" not in shown

@@ -98,7 +98,7 @@ def test_the_tail_of_a_long_text_is_bounded() -> None:
 @pytest.mark.slow
 def test_a_code_and_a_secret_watermark_are_found_in_one_text() -> None:
     writer = Writer()
-    recipe = Recipe("unbiased", behind="SynthID-Text", provider=42, version=3, seed=3)
+    recipe = Recipe(behind="SynthID-Text", provider=42, version=3, seed=3)
     texts = writer.write(recipe, 0, ["The state government said on Monday that"] * 3)
     mark, decoder = writer.secret("SynthID-Text"), Decoder(writer.proxy)
     assert [decoder.decode(text.text).code for text in texts] == [text.code for text in texts]

@@ -40,9 +40,7 @@ def test_a_text_over_gpt2s_vocabulary_is_read_by_the_command(folder: Path, tmp_p
     tokenizer.pad_token = tokenizer.eos_token
     model.generation_config.eos_token_id = tokenizer.eos_token_id
     encoder = Encoder(model, tokenizer, open_proxy(profile, path=folder))
-    written = encoder.generate(
-        news_prompts(2), 511, 7, strategy="gumbel", max_new_tokens=130, min_new_tokens=130, seed=3
-    )
+    written = encoder.generate(news_prompts(2), 511, 7, max_new_tokens=130, min_new_tokens=130, seed=3)
     # Some texts lose many positions: this model writes tokens that the tokenizer would not choose for the same text.
     best = min(written, key=lambda generation: generation.lost)
     text = tmp_path / "text.txt"
@@ -67,10 +65,10 @@ def test_a_second_model_carries_the_record_of_the_first_one_on(tmp_path: Path) -
     for part in provider("gpt2"):
         part.save_pretrained(folder)
     prompt = news_prompts(1)[0]
-    length = ["--strategy", "gumbel", "--max-new-tokens", "45", "--min-new-tokens", "45"]
+    length = ["--share", "0.9", "--max-new-tokens", "45", "--min-new-tokens", "45"]
     draft, final = tmp_path / "draft.txt", tmp_path / "final.txt"
     draft.write_text(run(*encode, "--provider", "7", "--version", "1", "--seed", "5", *length, prompt))
-    length = ["--strategy", "gumbel", "--max-new-tokens", "90", "--min-new-tokens", "90"]
+    length = ["--share", "0.9", "--max-new-tokens", "90", "--min-new-tokens", "90"]
     told = ["--model", str(folder), "--provider", "42", "--version", "3", "--relay", str(draft), "--seed", "6"]
     final.write_text(run(*encode, *told, *length, "--prompt-file", str(draft)))
     says = run(sys.executable, "-m", "ctwl_decoder", "--profile", OFFLINE, str(final))

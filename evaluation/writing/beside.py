@@ -1,15 +1,14 @@
 """Does the code stand beside a provider's own secret watermark in one text?
 
-Texts from news prompts: by each watermark alone, and by ``unbiased`` together with each secret watermark, which runs
-behind it or ahead of it (``shared/secret_marks.py`` says which they are, and how each is read). Our ``gumbel`` leaves
-one token, so it runs behind the others only. Each watermark is read by its own detector, in whole texts and in their
-first tokens:
+Texts from news prompts: by each watermark alone, and by ``race`` together with each secret watermark, which runs
+behind it or ahead of it (``shared/secret_marks.py`` says which they are, and how each is read). Each watermark is read by
+its own detector, in whole texts and in their first tokens:
 
 - the code: by the decoder at its default level, light first, with the right code;
 - the secret watermark: by its detector, at the same level.
 
 The p-values of the secret watermarks' detectors are checked on texts that do not have them, plain ones and those by
-``unbiased``, each text with keys of its own: small values must not be more frequent than in a uniform distribution.
+``race``, each text with keys of its own: small values must not be more frequent than in a uniform distribution.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ from ..shared.texts import PROVIDER, VERSION, Recipe, Text, Writer, mean_nll
 
 SECRET_LENGTHS = (50, 100, 200)
 CODE_LENGTHS = (100, 200)
-"""Below about 100 tokens ``unbiased`` is not found, beside another watermark or alone."""
+"""Below about 100 tokens ``race`` is not found, beside another watermark or alone."""
 
 SETTINGS: list[dict[str, Any]] = [
-    {"method": "unbiased"},
+    {"method": "race"},
     *({"method": "plain", "behind": name} for name in SECRET),
-    *({"method": "unbiased", "behind": name} for name in SECRET),
+    *({"method": "race", "behind": name} for name in SECRET),
     *({"method": strategy.value, "ahead": name} for strategy in SAMPLED for name in ("KGW", "SynthID-Text")),
 ]
 """What is written, at T = 1. Behind vLLM's Gumbel there is nothing to choose, so it is never ahead."""

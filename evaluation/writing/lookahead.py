@@ -33,9 +33,7 @@ def main(options: Options) -> Result:
         encoder = Encoder(*parts, proxy)
         for joined in JOINED:
             encoder.bridge = Bridge(encoder.tokenizer, proxy, joined=joined)
-            written = generated(
-                encoder, options.texts, length, batch=options.batch, seed=options.seed, strategy="unbiased"
-            )
+            written = generated(encoder, options.texts, length, batch=options.batch, seed=options.seed)
             found = [seen(proxy, generation, options.tokens) for generation in written]
             rows.append(
                 {

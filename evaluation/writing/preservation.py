@@ -1,15 +1,15 @@
-"""Does ``unbiased`` keep the model's distribution over many texts of one provider?
+"""Does ``race`` keep the model's distribution over many texts of one provider?
 
 One text is as likely as before, averaged over codes. But a provider writes many texts with few codes. The permutation
 at a frequent token such as " the" is then the same in all of them, and the tokens that it bars are barred in all. A
 nonce drawn for each text mends that (spec section 8.3). Two views, both at frequent contexts:
 
-- exact: at places of plain texts where the context stands, the distribution that was drawn from and what ``unbiased``
+- exact: at places of plain texts where the context stands, the distribution that was drawn from and what ``race``
   makes of it, both averaged over the places and over codes; their distance in total variation, without any sampling.
   With one code; with the 64 nonces of a provider and version; and over all permutations alike, where what is left
   comes from their finite number A.
-- sampled: texts of the same provider and version from the same prompts, with a fixed nonce, a fresh one each, and
-  fresh ones with repeats skipped, beside two sets of plain texts: total variation between token frequencies after the
+- sampled: texts of the same provider and version from the same prompts, with a fixed nonce and with one each, beside
+  two sets of plain texts: total variation between token frequencies after the
   first L_prefix tokens, which carry nothing. 200 permutations that swap texts of one prompt say how much is chance.
 """
 
@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_encoder.core.host import probabilities
-from ctwl_encoder.core.strategies.traits import Lots
-from ctwl_encoder.core.strategies.unbiased.reference import keep_first_half
+from ctwl_encoder.core.strategies.race.reference import add_lots
+from ctwl_encoder.options import SHARE
 from ctwl_protocol import Beacon, Profile, hashing
 from ctwl_protocol.bridge import Branch
 from ctwl_protocol.records.record import slot_seed
@@ -58,12 +58,12 @@ def colours(profile: Profile, context: int, codes: list[int]) -> NDArray[np.int6
 
 
 def by_colour(profile: Profile, likely: NDArray[np.float64], context: int) -> NDArray[np.float64]:
-    """What ``unbiased`` makes of distributions, their mean for each colour: float64 (colours, |V|)."""
+    """What ``race`` makes of distributions, their mean for each colour: float64 (colours, |V|)."""
     seeds = hashing.permutation_seeds(hashing.partition_seed(profile.key, [context]), profile.colours)
     tokens, made = np.arange(likely.shape[1]), np.zeros((profile.colours, likely.shape[1]))
     for p in likely:
         for colour, seed in enumerate(seeds.tolist()):
-            made[colour] += p * keep_first_half(Branch((), tokens, tokens, p), Lots(seed)) / len(likely)
+            made[colour] += p * np.exp(add_lots(Branch((), tokens, tokens, p), seed, SHARE)) / len(likely)
     return made
 
 
@@ -127,11 +127,8 @@ def main(options: Options) -> Result:
     recipes = {
         "plain": Recipe("plain", seed=options.seed, **shared),
         "plain again": Recipe("plain", seed=options.seed + 1, **shared),
-        "a nonce for each text": Recipe("unbiased", seed=options.seed + 2, **of_one),
-        "a nonce for each text, repeats skipped": Recipe(
-            "unbiased", seed=options.seed + 2, skip_repeats=True, **of_one
-        ),
-        "one nonce": Recipe("unbiased", seed=options.seed + 2, nonce=0, **of_one),
+        "a nonce for each text": Recipe(seed=options.seed + 2, **of_one),
+        "one nonce": Recipe(seed=options.seed + 2, nonce=0, **of_one),
     }
     written = {name: writer.texts(recipe, options.texts) for name, recipe in tracked(list(recipes.items()), "writing")}
     codes = {

@@ -1,4 +1,4 @@
-"""Does the ``unbiased`` strategy change what the model writes?
+"""Does the ``race`` strategy change what the model writes?
 
 Plain sampling and the strategy write from the same prompts and seeds. Each text is judged by its mean negative
 log-likelihood (NLL, nats a token) under the model that wrote it, given its prompt, and by how much it repeats itself:
@@ -7,7 +7,7 @@ prompt by prompt over all seeds, by the t distribution.
 
 Two texts of one prompt differ by chance far more than a watermark changes them. So the change is also computed without
 sampling, at each step of the marked texts: the NLL that the marked distribution is expected to show there, less that of
-the model's own, both under the model. The same is done for ``unbiased`` through the token bridge, with the pairs of
+the model's own, both under the model. The same is done for ``race`` through the token bridge, with the pairs of
 ``reading/bridge.py``.
 """
 
@@ -80,8 +80,8 @@ def samples(encoder: Encoder, prompts: list[str], options: Options, seed: int, s
 
 
 def through_bridge(encoder: Encoder, prompts: list[str], options: Options) -> Result:
-    """NLL of ``unbiased`` minus that of plain sampling, paired by prompt, and what the steps were expected to add."""
-    plain, marked = (samples(encoder, prompts, options, 0, strategy) for strategy in ("plain", "unbiased"))
+    """NLL of ``race`` minus that of plain sampling, paired by prompt, and what the steps were expected to add."""
+    plain, marked = (samples(encoder, prompts, options, 0, strategy) for strategy in ("plain", "race"))
     return mean(marked.nll - plain.nll) | {"expected change": mean(marked.change)}
 
 
@@ -95,8 +95,7 @@ def main(options: Options) -> Result:
     prompts = news_prompts(options.prompts)
     methods: dict[str, dict[str, Any]] = {
         "plain": {"strategy": "plain"},
-        "unbiased": {"strategy": "unbiased"},
-        "unbiased, repeats skipped": {"strategy": "unbiased", "skip_repeats": True},
+        "race": {"strategy": "race"},
         f"delta {options.delta}": {"strategy": "delta", "delta": options.delta},
     }
     found: dict[str, dict[str, Any]] = {}

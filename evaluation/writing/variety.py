@@ -4,9 +4,8 @@ Models answer held-out questions of a chat, each question twice:
 
 - unmarked, and by each strategy with a nonce for each answer, as a provider writes them;
 - by the default strategy with one code in all answers, the worst case: after one context it prefers the same words;
-- the same in ways that may help: a share of the tokens with lots of the text's own (``fresh``), repeated contexts left
-  alone (``skip_repeats``), and longer contexts, which come back less often: profiles that differ from the published
-  one in nothing but ``h``.
+- the same in ways that may help: a smaller share, and longer contexts, which come back less often: profiles that
+  differ from the published one in nothing but ``h``.
 
 For each way:
 
@@ -30,7 +29,7 @@ from numpy.typing import NDArray
 
 from ctwl_decoder import Decoder
 from ctwl_encoder import Encoder
-from ctwl_encoder.options import GenerationOptions, strategy_for
+from ctwl_encoder.options import SHARE, GenerationOptions, strategy_for
 from ctwl_encoder.plan.statistics import shared_runs
 from ctwl_encoder.plan.writing import Text, write_batch
 from ctwl_protocol import Beacon, Profile
@@ -48,16 +47,13 @@ from ..shared.texts import PROVIDER, VERSION
 SETTINGS = ((0.7, 0.95), (1.0, 1.0))
 """Temperature and top-p."""
 
-SHARE = 0.1
+REPLACED = 0.1
 """Of the words, replaced by synonyms."""
 
 NONCE = 7
 """One for all answers, where they share their code."""
 
-HELPS: tuple[dict[str, Any], ...] = (
-    {"fresh": 0.1}, {"fresh": 0.2}, {"alone": True}, {"context": 2}, {"context": 2, "alone": True},
-    {"context": 4, "alone": True},
-)  # fmt: skip
+HELPS: tuple[dict[str, Any], ...] = ({"share": 0.3}, {"share": 0.1}, {"context": 2}, {"context": 4})
 """What may make answers with one code vary more, see :class:`Answers`."""
 
 
@@ -72,8 +68,7 @@ class Answers:
         top_p: of sampling.
         one_code: whether all answers have one code; else a nonce of their own.
         context: proxy tokens in a context of the profile.
-        alone: whether repeated contexts are left alone.
-        fresh: share of the tokens whose lot is the text's own.
+        share: of ``race``.
         tokens: of the model, at most, in each answer.
         seed: of sampling.
     """
@@ -84,8 +79,7 @@ class Answers:
     top_p: float
     one_code: bool = False
     context: int = 1
-    alone: bool = False
-    fresh: float = 0.0
+    share: float = SHARE
     tokens: int = 200
     seed: int = 1
 
@@ -101,10 +95,10 @@ class Answers:
     def _written(self, prompts: Sequence[str]) -> list[Text]:
         encoder = Encoder(*_model(self.model), _proxy().shared_with(self.profile))
         marks = self.strategy != "plain"
-        marking: dict[str, Any] = {"strategy": self.strategy, "fresh": self.fresh} if marks else {}
+        marking: dict[str, Any] = {"strategy": self.strategy, "share": self.share} if marks else {}
         options = GenerationOptions(
             temperature=self.temperature, top_p=self.top_p, seed=self.seed, max_new_tokens=self.tokens,
-            skip_repeats=self.alone, **marking,
+            **marking,
         )  # fmt: skip
         nonces = np.random.default_rng(self.seed).integers(64, size=len(prompts)).tolist()
         codes = [Beacon(PROVIDER, VERSION, NONCE if self.one_code else nonce).code for nonce in nonces]
@@ -129,8 +123,8 @@ def ways(model: str, *, helps: bool) -> Iterator[Answers]:
         yield asked("plain")
         yield from (asked(strategy.value) for strategy in SAMPLED)
         yield asked(default, one_code=True)
-        if helps and default == "gumbel":
-            yield from (asked("gumbel", one_code=True, **each) for each in HELPS)
+        if helps and temperature < 1:
+            yield from (asked(default, one_code=True, **each) for each in HELPS)
 
 
 def measured(asked: Answers, prompts: Sequence[str], plain: Sequence[Text]) -> dict[str, Any]:
@@ -150,8 +144,7 @@ def measured(asked: Answers, prompts: Sequence[str], plain: Sequence[Text]) -> d
         "default": asked.strategy == strategy_for(None, asked.temperature),
         "one code": asked.one_code,
         "context": asked.context,
-        "repeats": "left alone" if asked.alone else "marked",
-        "fresh": asked.fresh,
+        "share": asked.share,
         "proxy tokens": round(float(np.mean([len(row) for row in ids])), 1),
         "entropy of the choice": round(float(np.mean([answer.entropy for answer in answers])), 3),
         "repeated": round(float(np.mean(repeated)), 3),
@@ -183,7 +176,7 @@ def _by_question(answers: Sequence[Text]) -> NDArray[np.float64]:
 
 def _found(decoder: Decoder, answers: Sequence[Text]) -> dict[str, Any]:
     """How many answers are found with their code, as they are and after words were replaced."""
-    edited = [reworded(SHARE, answer.text, np.random.default_rng(i)) for i, answer in enumerate(answers)]
+    edited = [reworded(REPLACED, answer.text, np.random.default_rng(i)) for i, answer in enumerate(answers)]
     rows = {"found": [answer.text for answer in answers], "found reworded": edited}
     return {
         name: rate(
@@ -209,7 +202,7 @@ def main(options: Options) -> Result:
             if asked.strategy == "plain":
                 plain = asked.of(prompts)
             rows.append(measured(asked, prompts, plain))
-    return {"settings": {"words replaced": SHARE}, "rows": rows}
+    return {"settings": {"words replaced": REPLACED}, "rows": rows}
 
 
 if __name__ == "__main__":
