@@ -39,6 +39,14 @@ By chance one beacon in some thousands has that."""
 WHOLE_CONTEXT = "2026-11-26"
 """Since this day a text is read by whole context; tables that were read before say so."""
 
+REPLACED = re.compile(r'"(?:unbiased|gumbel)')
+"""What a result names that was measured with strategies of before ``race``."""
+
+WITH_OTHERS = (
+    "Measured before `race`, with strategies that it has replaced: `gumbel` is `race` with a share near 1, and "
+    "`unbiased`, which kept half of the probability, showed less than a share of 0.2."
+)
+
 CORE_HOUR = 0.04
 """Dollars for an hour of one core: an assumption, which the page with prices names as one."""
 
@@ -112,6 +120,12 @@ def filled(template: str, results: Path = RESULTS) -> str:
     pages.filters |= {"fixed": lambda value: f"{value:.3f}", "at": lambda name, row: row[name]}
     found = {file.stem: json.loads(file.read_text()) for file in results.glob("*.json")}
     text = pages.get_template(f"{template}.md.j2").render(results=found)
+    source = (RESULTS.parent / "pages" / f"{template}.md.j2").read_text()
+    shown = [
+        found[name] for name in found if re.search(rf"results\.{name}\b", source) or template.startswith("results-")
+    ]
+    if any(REPLACED.search(json.dumps(each)) for each in shown):
+        text = f"{text.strip()}\n\n{WITH_OTHERS}"
     return re.sub(r"\n{3,}", "\n\n", re.sub(r" +\n", "\n", text.strip())) + "\n"
 
 
