@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LOCKED := $(VENV)/.locked
 READY := $(VENV)/.ready
 PACKAGES := packages/ctwl-protocol packages/ctwl-encoder packages/ctwl-decoder conformance-tests
 # make TORCH_INDEX=https://download.pytorch.org/whl/cpu ... takes the build of torch without CUDA.
@@ -15,19 +16,22 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # so each worker begins with half of the tests in order, and takes from the other's end when its own are done.
 PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist worksteal
 
-.PHONY: help demo test test-all test-vllm test-sglang test-curator test-llama test-web test-pages lint coverage lock site site-pages fuzz bench bench-serving wasm evaluation extension dist test-dist vectors conformance selftest clean
+.PHONY: help demo test test-all test-vllm test-sglang test-curator test-llama test-web test-pages lint coverage lock site site-pages fuzz bench bench-serving wasm evaluation extension dist sbom rebuild test-dist vectors conformance selftest clean
 .DEFAULT_GOAL := help
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# torch comes first: nothing later replaces it, be it the plain build or a CPU build. All else is in the lock, so pip has
-# nothing to resolve and checks every file's hash; the project's own packages have no hash and follow apart.
-$(READY): requirements.lock $(PACKAGES:%=%/pyproject.toml)
+# All but torch is in the lock, so pip has nothing to resolve and checks every file's hash. What builds a release needs no
+# more. torch follows, the plain build or a CPU build, and the project's own packages, which have no hash.
+$(LOCKED): requirements.lock
 	@echo "making $(VENV), which takes a few minutes"
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet $(TORCH)
 	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements.lock
+	@touch $@
+
+$(READY): $(LOCKED) $(PACKAGES:%=%/pyproject.toml)
+	$(BIN)/python -m pip install --quiet $(TORCH)
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation $(PACKAGES:%=-e ./%)
 	@touch $@
 
@@ -170,13 +174,19 @@ selftest: $(READY) ## adapters that are broken on purpose, and the reference's c
 extension: $(READY) ## build the browser extension into dist/, a zip for Chromium and Firefox
 	$(BIN)/python tools/extension.py
 
-dist: $(READY) ## build the four sdists and wheels into dist/
+dist: $(LOCKED) ## build the four sdists and wheels into dist/; all who build one commit get the same bytes
 	rm -rf dist
-	for package in $(PACKAGES); do $(BIN)/python -m build --no-isolation --outdir dist $$package || exit 1; done
-	@ls -l dist
+	$(BIN)/python tools/rebuild.py dist
+
+sbom: dist ## a bill of materials for each package, into sbom/
+	$(BIN)/python tools/sbom.py dist sbom
+
+FILES ?= dist
+rebuild: $(LOCKED) ## build the commit twice, as two users where root, and compare with FILES, a folder (default dist)
+	$(BIN)/python tools/rebuild.py --compare $(FILES)
 
 test-dist: dist ## install the wheels into an empty environment and run a round trip
 	$(BIN)/python tools/check_wheels.py dist
 
 clean: ## remove what was built, keep the environments
-	rm -rf dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf dist sbom site .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
