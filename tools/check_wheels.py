@@ -62,8 +62,9 @@ class Environment:
         self.home = home
         venv.create(home / "env", with_pip=True)
         self.constraints = home / "constraints.txt"
-        locked = re.findall(r"^[^\s#]+==[^\\\n]+", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
-        self.constraints.write_text("\n".join(locked))
+        lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+        locked = re.findall(r"^[^\s#]+==[^\\\n]+", lock, re.MULTILINE)
+        self.constraints.write_text("\n".join(locked), encoding="utf-8")
 
     def run(self, command: str, *arguments: str | Path, stdin: str = "", status: int = 0) -> str:
         """Run a command of the environment, and hold it to its exit status; its output."""
@@ -156,7 +157,7 @@ def check_extras(there: Environment, folder: Path) -> None:
 
 def check_conformance(there: Environment, folder: Path) -> None:
     """The vectors and the quick suite, by the installed reference, which writes with torch."""
-    there.install(*re.findall(r"^torch==.+", (ROOT / "requirements-dev.txt").read_text(), re.MULTILINE))
+    there.install(*re.findall(r"^torch==.+", (ROOT / "requirements-dev.txt").read_text(encoding="utf-8"), re.MULTILINE))
     there.install(f"{wheel(folder, 'ctwl_protocol')}[proxy]")
     there.install(f"{wheel(folder, 'ctwl_encoder')}[torch]")
     print(f"with torch the environment has {size_of(there)} MB")

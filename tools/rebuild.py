@@ -54,7 +54,7 @@ class Builder:
 
 def git(*arguments: str) -> bytes:
     """What git says of this repository."""
-    return subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, check=True).stdout
+    return subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, check=True).stdout  # noqa: S607
 
 
 def commit_time() -> dict[str, str]:
@@ -92,7 +92,7 @@ def compare(builds: list[dict[str, str]], given: dict[str, str]) -> bool:
     """Print each file's digest, and whether all builds have it, and the given files where there is one."""
     same = True
     for name in sorted({*given, *(name for each in builds for name in each)}):
-        found = [each.get(name, "not built") for each in builds] + [given[name]] * (name in given)
+        found = [each.get(name, "not built") for each in builds] + ([given[name]] if name in given else [])
         same &= len(set(found)) == 1
         print(found[0] if len(set(found)) == 1 else f"DIFFERS: {', '.join(found)}", name)
     return same
@@ -141,7 +141,8 @@ def main() -> int:
         home.chmod(0o755)
         found = [digests(build_commit(builder, home)) for builder in builders()]
     same = compare(found, digests(arguments.out))
-    print(f"{'the same' if same else 'NOT THE SAME'}, by Python {sys.version.split()[0]}, zlib {zlib.ZLIB_RUNTIME_VERSION}")
+    by = f"by Python {sys.version.split()[0]}, zlib {zlib.ZLIB_RUNTIME_VERSION}"
+    print(f"the same, {by}" if same else f"NOT THE SAME, {by}")
     return 0 if same else 1
 
 

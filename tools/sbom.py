@@ -19,7 +19,6 @@ from email.message import Message
 from importlib import metadata
 from pathlib import Path
 
-from rebuild import commit_time, digests
 from cyclonedx.model import ExternalReference, ExternalReferenceType, HashAlgorithm, HashType, XsUri
 from cyclonedx.model.bom import Bom, BomMetaData
 from cyclonedx.model.component import Component
@@ -28,6 +27,7 @@ from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from rebuild import commit_time, digests
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -80,7 +80,12 @@ class Packages:
         source = ExternalReference(type=ExternalReferenceType.DISTRIBUTION, url=page, hashes=files)
         licence = [LicenseExpression(told["License-Expression"])] if told["License-Expression"] else []
         return Component(
-            name=name, version=told["Version"], purl=purl, bom_ref=str(purl), licenses=licence, external_references=[source]
+            name=name,
+            version=told["Version"],
+            purl=purl,
+            bom_ref=str(purl),
+            licenses=licence,
+            external_references=[source],
         )
 
 
