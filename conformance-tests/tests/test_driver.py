@@ -21,7 +21,7 @@ TOLD = {"name": "scripted", "version": "1", "classes": ["decoder"], "profiles": 
 def reply(request, **body):
     print(json.dumps({"id": request["id"], **body}), flush=True)
 def serve(vector, start=TOLD):
-    for line in sys.stdin:
+    for line in sys.stdin.buffer:
         request = json.loads(line)
         if request["op"] == "start":
             reply(request, ok=start)
@@ -120,7 +120,7 @@ def test_one_that_does_not_stop_is_ended(tmp_path: Path) -> None:
     script = f"""
 import signal
 open({str(tmp_path / "pid")!r}, "w").write(str(os.getpid()))
-for line in sys.stdin:
+for line in sys.stdin.buffer:
     request = json.loads(line)
     if request["op"] == "start":
         reply(request, ok=TOLD)
