@@ -355,7 +355,12 @@ def test_what_a_terminal_cannot_show_is_no_verdict(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Exit status 1 says that no code was found: a fault of ours is none of that."""
-    narrow = io.TextIOWrapper(io.BytesIO(), encoding="cp1252")
+
+    class Terminal(io.TextIOWrapper):
+        def isatty(self) -> bool:
+            return True
+
+    narrow = Terminal(io.BytesIO(), encoding="cp1252")
 
     def told(_: list[str]) -> int:
         print("\u3042 \U0001f600")
