@@ -1,4 +1,4 @@
-"""What a release promises: the same bytes for everybody, a list of what is in it, and workflows that nobody can steer."""
+"""What a release promises: the same bytes for everybody, a list of what is in it, workflows that nobody can steer."""
 
 import json
 import re
