@@ -16,11 +16,11 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # so each worker begins with half of the tests in order, and takes from the other's end when its own are done.
 PYTEST := PYTHONWARNDEFAULTENCODING=1 OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist worksteal
 
-.PHONY: help demo test test-all test-vllm test-sglang test-curator test-llama test-web test-pages lint coverage lock site site-pages fuzz bench bench-serving wasm evaluation extension dist sbom rebuild test-dist vectors conformance selftest clean
+.PHONY: help demo test test-all test-vllm test-sglang test-curator test-llama test-web test-pages lint coverage lock site site-pages fuzz bench bench-serving wasm evaluation extension dist sbom rebuild test-dist vectors conformance conformance-reports conformance-page selftest clean
 .DEFAULT_GOAL := help
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # All but torch is in the lock, so pip has nothing to resolve and checks every file's hash. What builds a release needs no
 # more. torch follows, the plain build or a CPU build, and the project's own packages, which have no hash.
@@ -167,6 +167,13 @@ conformance: $(PROVIDER)/config.json ## two real providers and the toy one by tw
 		--encoder "$(ADAPTER) toy" \
 		--decoder "$(ADAPTER) decoder --profile org.ctwl.toy.1 --profile org.ctwl.toy.2 --profile $(PROFILE)" \
 		--registry-client "$(ADAPTER) registry-client" $(SECOND)
+
+# Of all that conformance-tests/implementations lists; FILES="..." names some.
+conformance-reports: $(READY) ## run each known implementation under the suite, reports in conformance-report/
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tools/conformance_page.py run conformance-report $(filter %.toml,$(FILES))
+
+conformance-page: conformance-reports ## the same, and a page of who conforms with its history, in conformance-report/page
+	$(BIN)/python tools/conformance_page.py page conformance-report conformance-report/page --date "$$(date -u +%F)"
 
 selftest: $(READY) ## adapters that are broken on purpose, and the reference's constants one by one
 	$(PYTEST) conformance-tests/tests/selftest
