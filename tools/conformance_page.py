@@ -3,8 +3,8 @@
     python tools/conformance_page.py run REPORTS [FILE ...]           a report of each implementation
     python tools/conformance_page.py page REPORTS FOLDER --date DAY   add to FOLDER/history.json, write FOLDER/README.md
 
-An implementation is a file in conformance-tests/implementations: its name, its page, the roles in which it is driven, its
-adapter's command, and a command of the shell that brings it, where it is not here yet (setup). The page needs the
+An implementation is a file in conformance-tests/implementations: its name, its page, the roles that it is driven in,
+its adapter's command, and a command of the shell that brings it, where it is not here yet (setup). The page needs the
 standard library alone.
 """
 
