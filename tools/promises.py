@@ -26,7 +26,7 @@ from ctwl_decoder import Report
 ROOT = Path(__file__).resolve().parents[1]
 FILE = Path(__file__).with_name("promises.txt")
 PACKAGES = ("ctwl_protocol", "ctwl_encoder", "ctwl_decoder", "ctwl_conformance")
-_MARKS = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+_MARKS: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
 
 
 def signature(function: Any) -> str:
