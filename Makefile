@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LOCKED := $(VENV)/.locked
 READY := $(VENV)/.ready
 PACKAGES := packages/ctwl-protocol packages/ctwl-encoder packages/ctwl-decoder conformance-tests
 # make TORCH_INDEX=https://download.pytorch.org/whl/cpu ... takes the build of torch without CUDA.
@@ -13,21 +14,24 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # Two workers of one thread each are quicker than one of two: much of a test is not arithmetic. Neighbours share fixtures,
 # so each worker begins with half of the tests in order, and takes from the other's end when its own are done.
-PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist worksteal
+PYTEST := PYTHONWARNDEFAULTENCODING=1 OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist worksteal
 
-.PHONY: help demo test test-all test-vllm test-sglang test-curator test-llama test-web test-pages lint coverage lock site site-pages fuzz bench bench-serving wasm evaluation extension dist test-dist vectors conformance selftest clean
+.PHONY: help demo test test-all test-vllm test-sglang test-curator test-llama test-web test-pages lint coverage lock site site-pages fuzz bench bench-serving wasm evaluation extension dist sbom rebuild test-dist vectors conformance conformance-reports conformance-page selftest clean
 .DEFAULT_GOAL := help
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# torch comes first: nothing later replaces it, be it the plain build or a CPU build. All else is in the lock, so pip has
-# nothing to resolve and checks every file's hash; the project's own packages have no hash and follow apart.
-$(READY): requirements.lock $(PACKAGES:%=%/pyproject.toml)
+# All but torch is in the lock, so pip has nothing to resolve and checks every file's hash. What builds a release needs no
+# more. torch follows, the plain build or a CPU build, and the project's own packages, which have no hash.
+$(LOCKED): requirements.lock
 	@echo "making $(VENV), which takes a few minutes"
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet $(TORCH)
 	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements.lock
+	@touch $@
+
+$(READY): $(LOCKED) $(PACKAGES:%=%/pyproject.toml)
+	$(BIN)/python -m pip install --quiet $(TORCH)
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation $(PACKAGES:%=-e ./%)
 	@touch $@
 
@@ -164,19 +168,32 @@ conformance: $(PROVIDER)/config.json ## two real providers and the toy one by tw
 		--decoder "$(ADAPTER) decoder --profile org.ctwl.toy.1 --profile org.ctwl.toy.2 --profile $(PROFILE)" \
 		--registry-client "$(ADAPTER) registry-client" $(SECOND)
 
+# Of all that conformance-tests/implementations lists; FILES="..." names some.
+conformance-reports: $(READY) ## run each known implementation under the suite, reports in conformance-report/
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tools/conformance_page.py run conformance-report $(filter %.toml,$(FILES))
+
+conformance-page: conformance-reports ## the same, and a page of who conforms with its history, in conformance-report/page
+	$(BIN)/python tools/conformance_page.py page conformance-report conformance-report/page --date "$$(date -u +%F)"
+
 selftest: $(READY) ## adapters that are broken on purpose, and the reference's constants one by one
 	$(PYTEST) conformance-tests/tests/selftest
 
 extension: $(READY) ## build the browser extension into dist/, a zip for Chromium and Firefox
 	$(BIN)/python tools/extension.py
 
-dist: $(READY) ## build the four sdists and wheels into dist/
+dist: $(LOCKED) ## build the four sdists and wheels into dist/; all who build one commit get the same bytes
 	rm -rf dist
-	for package in $(PACKAGES); do $(BIN)/python -m build --no-isolation --outdir dist $$package || exit 1; done
-	@ls -l dist
+	$(BIN)/python tools/rebuild.py dist
+
+sbom: dist ## a bill of materials for each package, into sbom/
+	$(BIN)/python tools/sbom.py dist sbom
+
+FILES ?= dist
+rebuild: $(LOCKED) ## build the commit twice, as two users where root, and compare with FILES, a folder (default dist)
+	$(BIN)/python tools/rebuild.py --compare $(FILES)
 
 test-dist: dist ## install the wheels into an empty environment and run a round trip
 	$(BIN)/python tools/check_wheels.py dist
 
 clean: ## remove what was built, keep the environments
-	rm -rf dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf dist sbom site .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -22,6 +22,7 @@ PROMPT = "The council said on Tuesday that the new bridge over the river would"
 PROFILE = "org.ctwl.smollm2-135m.1"
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("ctwl_protocol", "ctwl_decoder", "ctwl_encoder", "ctwl_conformance")
+SCRIPTS = "Scripts" if os.name == "nt" else "bin"
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
 
@@ -62,19 +63,20 @@ class Environment:
         self.home = home
         venv.create(home / "env", with_pip=True)
         self.constraints = home / "constraints.txt"
-        locked = re.findall(r"^[^\s#]+==[^\\\n]+", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
-        self.constraints.write_text("\n".join(locked))
+        lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+        locked = re.findall(r"^[^\s#]+==[^\\\n]+", lock, re.MULTILINE)
+        self.constraints.write_text("\n".join(locked), encoding="utf-8")
 
     def run(self, command: str, *arguments: str | Path, stdin: str = "", status: int = 0) -> str:
         """Run a command of the environment, and hold it to its exit status; its output."""
         print("$", command, *(str(argument).replace(str(self.home), "") for argument in arguments), flush=True)
         environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
         done = subprocess.run(
-            [self.home / "env" / "bin" / command, *arguments],
+            [self.home / "env" / SCRIPTS / command, *arguments],
             cwd=self.home,
             input=stdin,
             stdout=subprocess.PIPE,
-            text=True,
+            encoding="utf-8",
             env={**environment, "CTWL_PASSPHRASE": "any will do", "CTWL_CACHE": str(self.home / "cache")},
             check=False,
         )
@@ -131,7 +133,7 @@ def check_writer_without_torch(there: Environment, folder: Path) -> None:
 
 def size_of(there: Environment) -> int:
     """Megabytes of an environment's packages, pip left aside."""
-    (packages,) = (there.home / "env" / "lib").glob("python*/site-packages")
+    packages = Path(there.run("python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
     files = (
         file for part in packages.iterdir() if not part.name.startswith("pip") for file in [part, *part.rglob("*")]
     )
@@ -147,7 +149,7 @@ def check_extras(there: Environment, folder: Path) -> None:
         "from ctwl_decoder.apps.serve import app; from ctwl_protocol.proxy import open_proxy; "
         f"app.create_app(open_proxy('{PROFILE}'))",
     )
-    (there.home / "texts.jsonl").write_text('{"text": "Too short."}\n{"text": 7}\n')
+    (there.home / "texts.jsonl").write_text('{"text": "Too short."}\n{"text": 7}\n', encoding="utf-8")
     files = ("texts.jsonl", "--out", "found.parquet")
     found = there.run("ctwl-decode", "scan", *files, "--all-codes", "--profile", PROFILE)
     if "documents  2" not in found or "1 text-missing, first in" not in found:
@@ -156,14 +158,13 @@ def check_extras(there: Environment, folder: Path) -> None:
 
 def check_conformance(there: Environment, folder: Path) -> None:
     """The vectors and the quick suite, by the installed reference, which writes with torch."""
-    there.install(*re.findall(r"^torch==.+", (ROOT / "requirements-dev.txt").read_text(), re.MULTILINE))
+    there.install(*re.findall(r"^torch==.+", (ROOT / "requirements-dev.txt").read_text(encoding="utf-8"), re.MULTILINE))
     there.install(f"{wheel(folder, 'ctwl_protocol')}[proxy]")
     there.install(f"{wheel(folder, 'ctwl_encoder')}[torch]")
     print(f"with torch the environment has {size_of(there)} MB")
     there.install(wheel(folder, "ctwl_conformance"))
     print(there.run("ctwl-conformance", "check"), end="")
-    adapter = f"{there.home / 'env' / 'bin' / 'ctwl-conformance'} adapter"
-    partners = ("--encoder", f"{adapter} toy", "--decoder", f"{adapter} decoder")
+    partners = ("--encoder", "ctwl-conformance adapter toy", "--decoder", "ctwl-conformance adapter decoder")
     there.run("ctwl-conformance", "run", "--quick", "--out", "report", *partners)
 
 

@@ -3,6 +3,9 @@
     make fuzz                                     installs atheris first; ten minutes
     python tools/fuzz.py --seconds 600            all parsers, each its share of the time
     python tools/fuzz.py --parser registry --seconds 60
+    python tools/fuzz.py --seeds FOLDER           write the sound documents, a folder for each parser
+
+tools/oss-fuzz/ makes a program of each parser, as OSS-Fuzz runs them.
 
 A parser may refuse its input with a CTWLError; whatever else leaves it, a hang, or a document that is read but not
 written again as the same bytes, is a failure: its input is kept and the exit status is 1. Each parser starts from sound
@@ -18,7 +21,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -144,11 +147,19 @@ def _mutate(data: bytes, max_size: int, seed: int) -> bytes:
     return bytes(atheris.Mutate(data, max_size))
 
 
-def _fuzz(name: str, seconds: int) -> None:
-    """Fuzz one parser; libFuzzer ends the process."""
+def write_seeds(folder: Path) -> None:
+    """Write the sound documents of each parser into a folder of its own."""
+    for name, (_, seeds) in _targets().items():
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        for number, seed in enumerate(seeds):
+            (folder / name / f"seed{number}").write_bytes(seed)
+
+
+def target(name: str, options: Sequence[str]) -> None:
+    """Fuzz one parser by libFuzzer's options; libFuzzer ends the process."""
     # What is fuzzed is the header; scrypt takes its tenth of a second whatever the header says.
     secret_file._key = lambda passphrase, salt: bytes(32)
-    parse, seeds = _targets()[name]
+    parse, _ = _targets()[name]
     runs = read = 0
 
     def once(data: bytes) -> None:
@@ -162,14 +173,17 @@ def _fuzz(name: str, seconds: int) -> None:
         if runs % 500 == 0:
             print(f"read: {read}", file=sys.stderr)
 
+    atheris.Setup([sys.argv[0], *options], once, custom_mutator=_mutate)
+    atheris.Fuzz()
+
+
+def _fuzz(name: str, seconds: int) -> None:
+    """Fuzz one parser for a while, from its sound documents."""
     with tempfile.TemporaryDirectory() as corpus:
-        for number, seed in enumerate(seeds):
-            (Path(corpus) / f"seed{number}").write_bytes(seed)
+        write_seeds(Path(corpus))
         kept = f"-artifact_prefix={tempfile.gettempdir()}/ctwl-fuzz-{name}-"
         bounds = [f"-max_total_time={seconds}", "-timeout=20", "-rss_limit_mb=3000", "-max_len=100000"]
-        options = [*bounds, kept, "-print_final_stats=1", "-verbosity=0"]
-        atheris.Setup([sys.argv[0], *options, corpus], once, custom_mutator=_mutate)
-        atheris.Fuzz()
+        target(name, [*bounds, kept, "-print_final_stats=1", "-verbosity=0", str(Path(corpus) / name)])
 
 
 def _run(name: str, seconds: int) -> bool:
@@ -192,9 +206,13 @@ def main() -> int:
     names = list(_targets())
     parser.add_argument("--seconds", type=int, default=600, help="shared among the parsers (default 600)")
     parser.add_argument("--parser", choices=names, action="append", help="this one alone; may be given again")
+    parser.add_argument("--seeds", type=Path, metavar="FOLDER", help="write the sound documents and stop")
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     chosen = arguments.parser or names
+    if arguments.seeds:
+        write_seeds(arguments.seeds)
+        return 0
     if arguments.here:
         _fuzz(chosen[0], arguments.seconds)
     share = max(1, arguments.seconds // len(chosen))

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ctwl_conformance.adapter import Adapter, AdapterErrored, Limits
+from ctwl_conformance.adapter.driver import command_words
 from ctwl_conformance.adapter.messages import Refused, Skipped
 from ctwl_conformance.run.bench import Bench
 from ctwl_conformance.run.cases import _whole, all_cases
@@ -21,7 +22,7 @@ TOLD = {"name": "scripted", "version": "1", "classes": ["decoder"], "profiles": 
 def reply(request, **body):
     print(json.dumps({"id": request["id"], **body}), flush=True)
 def serve(vector, start=TOLD):
-    for line in sys.stdin:
+    for line in sys.stdin.buffer:
         request = json.loads(line)
         if request["op"] == "start":
             reply(request, ok=start)
@@ -120,7 +121,7 @@ def test_one_that_does_not_stop_is_ended(tmp_path: Path) -> None:
     script = f"""
 import signal
 open({str(tmp_path / "pid")!r}, "w").write(str(os.getpid()))
-for line in sys.stdin:
+for line in sys.stdin.buffer:
     request = json.loads(line)
     if request["op"] == "start":
         reply(request, ok=TOLD)
@@ -166,6 +167,18 @@ serve(vector)
         with pytest.raises(AdapterErrored, match="more than 16777216 bytes") as caught:
             adapter.vector("canonical", {})
         assert caught.value.kind == "line-too-long"
+
+
+@pytest.mark.parametrize(
+    ("command", "separator", "words"),
+    [
+        (r"node 'my reader.js' --no-#", "/", ["node", "my reader.js", "--no-#"]),
+        (r"node my\ reader.js", "/", ["node", "my reader.js"]),
+        (r'"C:\My tools\node.exe" reader\adapter.js', "\\", [r"C:\My tools\node.exe", r"reader\adapter.js"]),
+    ],
+)
+def test_a_command_is_split_as_the_system_names_files(command: str, separator: str, words: list[str]) -> None:
+    assert command_words(command, separator=separator) == words
 
 
 def test_a_large_request_and_a_chatty_stderr_do_not_block() -> None:

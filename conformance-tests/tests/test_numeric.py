@@ -215,7 +215,7 @@ def weigh(ids):
     CHANGE
     return {"weights": weights, "totals": totals}
 
-for line in sys.stdin:
+for line in sys.stdin.buffer:
     request = json.loads(line)
     match request["op"]:
         case "start": reply = {"ok": TOLD}

@@ -15,7 +15,7 @@ pytest_plugins = ["pytester"]
 SCRIPT = """
 import json, sys
 TOLD = {"name": "odd", "version": "1", "classes": ["decoder"], "profiles": ["org.example.1"], "families": ["canonical"]}
-for line in sys.stdin:
+for line in sys.stdin.buffer:
     request = json.loads(line)
     answer = {"start": {"ok": TOLD}, "stop": {"ok": {}}, "vector": {"ok": {"status": "non-canonical"}}}
     print(json.dumps({"id": request["id"], **answer.get(request["op"], {"skip": "not yet"})}), flush=True)

@@ -30,7 +30,7 @@ TOY, DECODER, CLIENT = f"{US} toy", f"{US} decoder", f"{US} registry-client"
 SCRIPT = """
 import json, sys
 TOLD = {"name": "<b>odd</b> one", "version": "1", "classes": ["decoder"], "profiles": [], "families": ["canonical"]}
-for line in sys.stdin:
+for line in sys.stdin.buffer:
     request = json.loads(line)
     if request["op"] == "start":
         answer = {"ok": TOLD}
@@ -49,7 +49,7 @@ from ctwl_conformance import load
 ANSWERS = {json.dumps(vector.input): vector.expected for vector in load(["read-one-code"])}
 TOLD = {"name": "one", "version": "1", "classes": ["decoder"], "profiles": ["org.ctwl.toy.1"],
         "families": ["read-one-code"]}
-for line in sys.stdin:
+for line in sys.stdin.buffer:
     request = json.loads(line)
     if "profile" in request.get("input", ()):
         sys.exit("asked under the other profile")
@@ -81,7 +81,7 @@ ODD = {
 
 def run(folder: Path, *arguments: str) -> tuple[int, Report]:
     status = main(["run", "--quick", "--out", str(folder), *arguments])
-    return status, Report.model_validate_json((folder / "report.json").read_text())
+    return status, Report.model_validate_json((folder / "report.json").read_text(encoding="utf-8"))
 
 
 def of(report: Report, label: str) -> dict[str, str]:
@@ -426,7 +426,7 @@ HOSTILE = """
 import json, sys
 TOLD = {"name": "odd", "version": "1", "classes": ["encoder", "decoder"], "profiles": ["org.ctwl.toy.1"],
         "families": ["nope\\ufffe\\u001b[2J", "null"]}
-for line in sys.stdin:
+for line in sys.stdin.buffer:
     request = json.loads(line)
     answer = {"start": TOLD, "stop": {}, "encode": {"text": ""}, "vector": {"p_value": 10**400}}.get(request["op"])
     told = {"ok": answer} if answer is not None else {"error": {"status": "not-text", "message": "no"}}
@@ -445,12 +445,12 @@ def test_no_answer_takes_the_report_along(tmp_path: Path) -> None:
     assert {verdict.verdict for verdict in report.verdicts} == {"does not conform"}
     assert not [found for found in report.results if "fault of the suite" in found.reason]
     assert all((tmp_path / "out" / name).exists() for name in ("report.json", "junit.xml", "report.html"))
-    assert "\x1b" not in (tmp_path / "out" / "report.json").read_text()
+    assert "\x1b" not in (tmp_path / "out" / "report.json").read_text(encoding="utf-8")
 
 
 HANGING = """
 import json, os, pathlib, sys, time
-for line in sys.stdin:
+for line in sys.stdin.buffer:
     request = json.loads(line)
     if request["op"] == "start":
         told = {"name": "hanging", "version": "1", "classes": ["decoder"], "profiles": [], "families": ["canonical"]}

@@ -95,7 +95,7 @@ def written_settings(writer: Writer, folder: Path) -> dict[str, Path]:
     writer.encoder.tokenizer.backend_tokenizer.save(str(tokenizer))
     for each in PROVIDERS:
         found[each.host] = folder / f"{each.name.lower()}.json"
-        found[each.host].write_text(json.dumps(each.settings(writer, tokenizer)))
+        found[each.host].write_text(json.dumps(each.settings(writer, tokenizer)), encoding="utf-8")
     return found
 
 

@@ -102,7 +102,7 @@ class Experiment:
         print(text, end="")
         if options.out is not None:
             options.out.parent.mkdir(parents=True, exist_ok=True)
-            options.out.write_text(text)
+            options.out.write_text(text, encoding="utf-8")
 
 
 def experiment(

@@ -4,27 +4,14 @@ import doctest
 import json
 import re
 import struct
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from core_program import BLOCKS, EXACT, answer, core
 
 ROOT = Path(__file__).parents[2]
 VECTORS = ROOT / "conformance-tests" / "vectors" / "v1"
-BLOCKS, ENCODER = (
-    re.findall(r"^```python\n(.*?)^```$", (ROOT / "spec" / part).read_text(encoding="utf-8"), re.M | re.S)
-    for part in ("core.md", "encoder.md")
-)
-
-
-@cache
-def core() -> dict[str, Any]:
-    """The names that the program of the core part defines, and that of the encoder part (7.2), which needs it."""
-    names: dict[str, Any] = {}
-    program = [*(block for block in BLOCKS if not block.startswith(">>>")), *ENCODER]
-    exec(compile("\n".join(program), "core.md", "exec"), names)
-    return names
 
 
 def vectors_of(family: str) -> list[dict[str, Any]]:
@@ -54,64 +41,6 @@ def test_the_code_needs_the_standard_library_alone() -> None:
     imported = {name for block in BLOCKS for line in re.findall(r"^(?:import|from) (.*)$", block, re.M)
                 for name in re.split(r", | import .*", line) if name}  # fmt: skip
     assert imported == {"hmac", "math", "re", "struct", "unicodedata", "hashlib", "types"}
-
-
-def answer(family: str, given: dict[str, Any]) -> Any:
-    """The core's answer to a vector."""
-    it = core()
-    match family:
-        case "normalization":
-            return {"text": it["normalize"](given["text"])}
-        case "tokenizer":
-            merges = [tuple(merge.split(" ")) for merge in given["merges"]]
-            return {"ids": it["tokenize"](given["text"], given["vocab"], merges, given["pre_tokenizer"])}
-        case "toy-tokenizer":
-            return {"ids": it["toy_tokens"](given["text"])}
-        case "positions":
-            found = it["positions"](given["tokens"], given["prefix_length"], given["context_length"])
-            prefixes, contexts, observed = map(list, zip(*found, strict=True)) if found else ([], [], [])
-            return {"windows": prefixes, "contexts": contexts, "observed": observed}
-        case "mixing":
-            return {"mixed": [it["fmix32"](word) for word in given["words"]]}
-        case "permutation":
-            seed = it["permutation_seed"](bytes.fromhex(given["key"]), given["context"], given["colour"])
-            return {"seed": seed, "ranks": [it["rank"](seed, v) for v in given["tokens"]]}
-        case "colours":
-            places = (given["layout"], given["slot"], given["nonce"])
-            t = it["colour_seed"](bytes.fromhex(given["key"]), given["context"], *places)
-            return {"seed": t, "colours": [it["colour"](t, m, given["colours"]) for m in given["codes"]]}
-        case "weights":
-            wanted = (given["vocabulary"], given["weight_bits"], given["special"])
-            return {"weights": it["weigh"](given["logits"], *wanted)}
-        case "toy-weights":
-            weights = it["toy_weights"](given["window"], special=given.get("special", []))
-            return {"weights": [weights[v] for v in given["tokens"]]}
-        case "members":
-            weights, total = given["weights"], sum(given["weights"])
-            below = [it["before"](weights, given["seed"], v) for v in range(len(weights))]
-            inside = [v for v, mass in enumerate(below) if it["is_member"](mass, total, given["sigma"])]
-            return {"members": inside, "below": below}
-        case "blocks":
-            cut = it["blocks"](given["tokens"], given["prefix_length"], given["places"])
-            return {"blocks": [list(block) for block in cut]}
-        case "rivals":
-            ran = it["rivals"](given["weights"], given["token"], given["total"])
-            return {"tokens": list(ran), "weights": list(ran.values())}
-        case "units":
-            ran = it["rivals"](given["weights"], given["token"], given["total"])
-            half, race = it["units"](ran, given["token"], given["total"], given["seeds"], given["sigma"])
-            return {"half": half, "race": race}
-        case "scores":
-            rows = [row["units"] for row in given["contexts"]]
-            seeds = [row["seed"] for row in given["contexts"]]
-            best = it["best_code"](rows, seeds, given["codes"])
-            scores = [it["score_of"](m, rows, seeds) for m in given["codes"]]
-            return {"scores": scores, "best": best, "best_score": it["score_of"](best, rows, seeds)}
-    raise AssertionError(family)
-
-
-EXACT = """normalization tokenizer toy-tokenizer positions blocks mixing permutation colours weights toy-weights members
-rivals units scores"""
 
 
 @pytest.mark.parametrize("family", EXACT.split())

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -223,6 +224,12 @@ def test_a_number_that_nobody_asked_for_or_of_another_kind_is_refused() -> None:
         changed[group][name] = {"value": number, "section": "5.5", "why": "It is tried here."}
         with pytest.raises(ValidationError):
             numbers.read(json.dumps(changed).encode())
+
+
+def test_a_checkout_without_symbolic_links_says_so() -> None:
+    link = Path("packages/ctwl-protocol/src/ctwl_protocol/numbers.json")
+    with pytest.raises(OSError, match=r"core\.symlinks=true"):
+        numbers.linked(os.fsencode((ROOT / link).readlink().as_posix()))
 
 
 CODE = ("packages/*/src/**/*.py", "packages/ctwl-web/src/*.js", "packages/ctwl-web/page/*.js",

@@ -290,7 +290,7 @@ def test_the_report_in_json_is_what_its_schema_says(
     assert report.keys() >= FIELDS
     assert (report["detected"], report["provider"], report["version"]) == (True, 700, 9)
     assert {"start", "end", "provider", "version", "p_value"} <= report["spans"][0].keys()
-    assert FOUND in (tmp_path / "page").read_text()
+    assert FOUND in (tmp_path / "page").read_text(encoding="utf-8")
 
 
 def test_the_command_keeps_its_verdict_where_the_page_cannot_be_written(
@@ -333,7 +333,7 @@ def test_the_page_is_written_whoever_reads_the_verdict(
     monkeypatch.setattr(sys, "stdout", Gone())
     page = tmp_path / "page"
     assert main([*VANILLA, "--html", str(page), letter]) == 0
-    assert FOUND in page.read_text()
+    assert FOUND in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("data", [b"PK\x03\x04\x00\x00", "plain".encode("utf-16"), b"caf\xe9 au lait"])
@@ -355,7 +355,12 @@ def test_what_a_terminal_cannot_show_is_no_verdict(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Exit status 1 says that no code was found: a fault of ours is none of that."""
-    narrow = io.TextIOWrapper(io.BytesIO(), encoding="cp1252")
+
+    class Terminal(io.TextIOWrapper):
+        def isatty(self) -> bool:
+            return True
+
+    narrow = Terminal(io.BytesIO(), encoding="cp1252")
 
     def told(_: list[str]) -> int:
         print("\u3042 \U0001f600")

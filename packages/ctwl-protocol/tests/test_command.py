@@ -106,3 +106,12 @@ def test_every_variable_stands_in_one_module_and_in_the_help_of_a_command() -> N
     }
     assert spelled == set()
     assert known == {"CTWL_PROFILE", "CTWL_CACHE", "CTWL_REGISTRY", "CTWL_PASSPHRASE", "CTWL_POLICY"}
+
+
+@pytest.mark.parametrize(("own", "bytes_"), [({}, "é Й".encode()), ({"PYTHONIOENCODING": "cp1252"}, b"\xe9 \\u0419")])
+def test_a_file_gets_utf_8_on_every_system(own: dict[str, str], bytes_: bytes) -> None:
+    """A text that goes into a file, or to the decoder, is in UTF-8 on systems with another encoding too."""
+    code = "from ctwl_protocol.command import run_command; run_command('prog', lambda: print('\\xe9 \\u0419') or 0)"
+    plain = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", **own}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=plain, check=True)
+    assert done.stdout.rstrip() == bytes_

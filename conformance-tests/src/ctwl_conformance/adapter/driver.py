@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -39,6 +40,19 @@ _KEPT, _SHOWN = 16 << 10, 2000
 """The driver keeps this many bytes of an adapter's standard error and shows this many characters. Chosen by hand."""
 
 _Answer = TypeVar("_Answer", bound=BaseModel)
+
+
+def command_words(command: str, *, separator: str = os.sep) -> list[str]:
+    """The words of a command line; a backslash escapes, unless it separates folders, as on Windows.
+
+    Raises:
+        ValueError: a quotation has no end.
+    """
+    words = shlex.shlex(command, posix=True, punctuation_chars=False)
+    words.whitespace_split, words.commenters = True, ""
+    if separator == "\\":
+        words.escape = ""
+    return list(words)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 import sys
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import Self, TypeAlias
 from ctwl_protocol.records.record import RecordDocument
 
 from ..adapter import Adapter, AdapterErrored, Encode, Encoded, Limits, Started
+from ..adapter.driver import command_words
 from ..adapter.messages import Refused, Role, Skipped
 from .results import Implementation
 from .texts import prompt, record
@@ -137,7 +137,7 @@ def _roles(commands: Commands) -> dict[str, list[Role]]:
 
 def _words(command: str) -> list[str]:
     """The words of a command; where it is the suite's own, of the suite that runs, whatever lies on the PATH."""
-    words = shlex.split(command)
+    words = command_words(command)
     return [sys.executable, "-m", "ctwl_conformance", *words[1:]] if words[:1] == ["ctwl-conformance"] else words
 
 

@@ -12,7 +12,6 @@ exit status: 0 nothing failed; 1 a case failed or gave no answer; 2 an error.
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from pathlib import Path
 from typing import Any, get_args
@@ -20,6 +19,7 @@ from typing import Any, get_args
 from ctwl_protocol.command import help_in, whole_number
 
 from ..adapter import Limits
+from ..adapter.driver import command_words
 from .classes import ROLES
 from .results import Conformance, Report, Verdict
 from .texts import SEEDS, SIZES
@@ -79,7 +79,7 @@ def _seconds(given: str) -> float:
 def _command(given: str) -> str:
     """A type of argparse: a command line."""
     try:
-        words = shlex.split(given)
+        words = command_words(given)
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"{given!r} is not a command: {error}") from error
     if not words:

@@ -74,7 +74,7 @@ def run_command(
     # A short command makes many objects that stay. By default Python looks for garbage among them a hundred times.
     gc.set_threshold(100_000)
     if isinstance(sys.stdout, TextIOWrapper):  # a name may have what a terminal of another encoding cannot show
-        sys.stdout.reconfigure(errors="backslashreplace")
+        sys.stdout.reconfigure(encoding=_encoding(sys.stdout), errors="backslashreplace")
     try:
         status = run() if interrupted is None else _stoppable(run)
     except (CTWLError, OSError) as error:
@@ -93,6 +93,11 @@ def run_command(
         return FAILED
     _send_output()
     return status
+
+
+def _encoding(output: TextIOWrapper) -> str | None:
+    """UTF-8 for a file or another program, such as the decoder, whatever the system's own; None leaves it as it is."""
+    return None if output.isatty() or os.environ.get("PYTHONIOENCODING") else "utf-8"
 
 
 def _stoppable(run: Callable[[], int]) -> int:

@@ -291,4 +291,15 @@ def read(content: bytes) -> Numbers:
     return Numbers.model_validate_json(json.dumps(values))
 
 
-NUMBERS = read((resources.files("ctwl_protocol") / "numbers.json").read_bytes())
+def linked(content: bytes) -> bytes:
+    """The content of the file that a checkout links to.
+
+    Raises:
+        OSError: git wrote the link as a text, as it does on Windows unless it is told otherwise.
+    """
+    if content.startswith(b"../"):
+        raise OSError("this checkout has no symbolic links; clone it anew: git clone -c core.symlinks=true")
+    return content
+
+
+NUMBERS = read(linked((resources.files("ctwl_protocol") / "numbers.json").read_bytes()))

@@ -144,7 +144,7 @@ def _take_up(folder: Path, job: dict[str, Any]) -> None:
     if not settings.exists():
         _clear(folder)  # nothing tells what parts without settings follow from
         with atomic_path(settings, scratch=folder / _SCRATCH) as scratch:
-            scratch.write_text(json.dumps(job, indent=1) + "\n")
+            scratch.write_text(json.dumps(job, indent=1) + "\n", encoding="utf-8")
     try:
         with open_file(settings) as file:
             begun: dict[str, Any] = dict(json.load(file))

@@ -1,0 +1,109 @@
+"""The program in the specification's core, as an adapter: ``python tools/core_program.py`` answers JSON lines.
+
+It answers the vectors of what the core fixes to the last bit. It decodes no whole texts for the suite: a search of all
+codes takes it minutes.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ctwl_conformance.adapter import Implementation, NotDone, Started, serve
+from ctwl_protocol import __version__
+
+ROOT = Path(__file__).resolve().parents[1]
+BLOCKS, ENCODER = (
+    re.findall(r"^```python\n(.*?)^```$", (ROOT / "spec" / part).read_text(encoding="utf-8"), re.M | re.S)
+    for part in ("core.md", "encoder.md")
+)
+
+
+@cache
+def core() -> dict[str, Any]:
+    """The names that the program of the core part defines, and that of the encoder part (7.2), which needs it."""
+    names: dict[str, Any] = {}
+    program = [*(block for block in BLOCKS if not block.startswith(">>>")), *ENCODER]
+    exec(compile("\n".join(program), "core.md", "exec"), names)  # noqa: S102 - our own page
+    return names
+
+
+EXACT = """normalization tokenizer toy-tokenizer positions blocks mixing permutation colours weights toy-weights members
+rivals units scores"""
+"""The families that the core answers."""
+
+
+def answer(family: str, given: dict[str, Any]) -> Any:  # noqa: C901, PLR0911, PLR0912 - a row for each family
+    """The core's answer to a vector."""
+    it = core()
+    match family:
+        case "normalization":
+            return {"text": it["normalize"](given["text"])}
+        case "tokenizer":
+            merges = [tuple(merge.split(" ")) for merge in given["merges"]]
+            return {"ids": it["tokenize"](given["text"], given["vocab"], merges, given["pre_tokenizer"])}
+        case "toy-tokenizer":
+            return {"ids": it["toy_tokens"](given["text"])}
+        case "positions":
+            found = it["positions"](given["tokens"], given["prefix_length"], given["context_length"])
+            prefixes, contexts, observed = map(list, zip(*found, strict=True)) if found else ([], [], [])
+            return {"windows": prefixes, "contexts": contexts, "observed": observed}
+        case "mixing":
+            return {"mixed": [it["fmix32"](word) for word in given["words"]]}
+        case "permutation":
+            seed = it["permutation_seed"](bytes.fromhex(given["key"]), given["context"], given["colour"])
+            return {"seed": seed, "ranks": [it["rank"](seed, v) for v in given["tokens"]]}
+        case "colours":
+            places = (given["layout"], given["slot"], given["nonce"])
+            t = it["colour_seed"](bytes.fromhex(given["key"]), given["context"], *places)
+            return {"seed": t, "colours": [it["colour"](t, m, given["colours"]) for m in given["codes"]]}
+        case "weights":
+            wanted = (given["vocabulary"], given["weight_bits"], given["special"])
+            return {"weights": it["weigh"](given["logits"], *wanted)}
+        case "toy-weights":
+            weights = it["toy_weights"](given["window"], special=given.get("special", []))
+            return {"weights": [weights[v] for v in given["tokens"]]}
+        case "members":
+            weights, total = given["weights"], sum(given["weights"])
+            below = [it["before"](weights, given["seed"], v) for v in range(len(weights))]
+            inside = [v for v, mass in enumerate(below) if it["is_member"](mass, total, given["sigma"])]
+            return {"members": inside, "below": below}
+        case "blocks":
+            cut = it["blocks"](given["tokens"], given["prefix_length"], given["places"])
+            return {"blocks": [list(block) for block in cut]}
+        case "rivals":
+            ran = it["rivals"](given["weights"], given["token"], given["total"])
+            return {"tokens": list(ran), "weights": list(ran.values())}
+        case "units":
+            ran = it["rivals"](given["weights"], given["token"], given["total"])
+            half, race = it["units"](ran, given["token"], given["total"], given["seeds"], given["sigma"])
+            return {"half": half, "race": race}
+        case "scores":
+            rows = [row["units"] for row in given["contexts"]]
+            seeds = [row["seed"] for row in given["contexts"]]
+            best = it["best_code"](rows, seeds, given["codes"])
+            scores = [it["score_of"](m, rows, seeds) for m in given["codes"]]
+            return {"scores": scores, "best": best, "best_score": it["score_of"](best, rows, seeds)}
+    raise AssertionError(family)
+
+
+class Core(Implementation):
+    """The core under the suite."""
+
+    def start(self) -> Started:
+        """Say what it answers."""
+        return Started(name="core", version=__version__, classes=["decoder"], profiles=[], families=EXACT.split())
+
+    def vector(self, family: str, data: dict[str, Any]) -> dict[str, Any]:
+        """Answer a vector."""
+        if family not in EXACT.split():
+            raise NotDone(f"the core answers no vectors of {family} here")
+        found: dict[str, Any] = answer(family, data)
+        return found
+
+
+if __name__ == "__main__":
+    sys.exit(serve(Core()))

@@ -1,0 +1,36 @@
+"""What users rely on does not vanish unseen."""
+
+import promises
+import pytest
+
+HOW = "name it in backticks under Unreleased in CHANGELOG.md, then run: python tools/promises.py"
+
+
+def test_nothing_that_was_promised_is_gone() -> None:
+    gone = promises.kept() - promises.promises()
+    assert not gone, f"gone, or with another signature; give it back, or {HOW}"
+
+
+def test_everything_that_users_can_call_is_on_the_list() -> None:
+    assert not promises.promises() - promises.kept(), "new; run: python tools/promises.py"
+
+
+def test_the_list_drops_nothing_that_the_changelog_does_not_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = promises.FILE.read_bytes()
+    now = promises.promises()
+    monkeypatch.setattr(promises, "promises", lambda: {line for line in now if "describe" not in line})
+    assert promises.main() == 1
+    assert promises.FILE.read_bytes() == before
+    noted = promises.unexplained({"ctwl_decoder.describe(report)", "format ctwl-none/1"})
+    assert noted == ["ctwl_decoder.describe(report)", "format ctwl-none/1"]
+
+
+def test_a_signature_shows_what_callers_need() -> None:
+    def all_kinds(one, two=2, *rest, named, more=None, **others):  # type: ignore[no-untyped-def]
+        pass
+
+    def named(one, *, two):  # type: ignore[no-untyped-def]
+        pass
+
+    assert promises.signature(all_kinds) == "(one, two=, *rest, named, more=, **others)"
+    assert promises.signature(named) == "(one, *, two)"
