@@ -109,7 +109,7 @@ def _with_all_kinds(registry: Registry) -> bytes:
     entries = [
         registry.model_dump()["entries"][0] | {"detector": detector},
         {"kind": "layout", "number": 64, "name": "theatre", "owner": 0, "fields": fields},
-        {"kind": "certificate", "commitment": bytes(32), "owner": "Somebody", "since": registry.issued},
+        {"kind": "certificate", "commitment": bytes(32), "challenge": bytes(32), "owner": "A", "since": registry.issued},
     ]
     return canonical.encode(registry.model_dump() | {"entries": entries})
 
