@@ -139,7 +139,7 @@ def proved(texts: int, tokens: int, rng: np.random.Generator, seed: int) -> dict
 
 @experiment(
     quick={"texts": 3, "challenges": 2, "tries": 16, "proofs": 1},
-    takes="human", texts=20, challenges=10, tries=512, proofs=20, tokens=150, seed=1,
+    takes="human", texts=20, challenges=5, tries=512, proofs=20, tokens=150, seed=1,
 )  # fmt: skip
 def main(options: Options) -> Result:
     """Run the experiment."""
