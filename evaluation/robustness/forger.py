@@ -37,6 +37,7 @@ from ctwl_protocol.proxy import Proxy, find_files, open_proxy
 from ctwl_protocol.registry import bundled
 from ctwl_protocol.registry.operator import drafts
 
+from ..shared.cache import kept_rivals
 from ..shared.experiment import OFFLINE, VANILLA, Options, Result, experiment, tracked
 from ..shared.forging import Pairs, fitted_ids, seeds_of, with_ids, with_proxy
 from ..shared.human import cut
@@ -77,26 +78,34 @@ def forged(fitted: str, halves: Sequence[str], tries: int, rng: np.random.Genera
     return made if fitted == "ids" else with_proxy(made, seeds, rng, folder)
 
 
-def alone(proxy: Proxy, text: str, u: float) -> list[float]:
+def keyed(proxy: Proxy, profile: Profile) -> Decoder:
+    """A decoder under another key; what the proxy LM says of a text is the same and kept."""
+    decoder = Decoder(proxy.shared_with(profile))
+    return decoder.with_weigh(lambda variant, progress: kept_rivals(proxy, variant.ids))
+
+
+def alone(proxy: Proxy, profile: Profile, text: str, u: float) -> list[float]:
     """The randomised p-values of the forger's code alone, by each score.
 
     Args:
-        proxy: of the profile.
+        proxy: the proxy LM.
+        profile: that has it, under whose key the text is read.
         text: the text.
         u: uniform on [0, 1].
     """
-    tables = map(ScoreTable.of, scored_positions(proxy, proxy.tokenizer.encode(text)).values())
+    tables = map(ScoreTable.of, scored_positions(proxy, proxy.tokenizer.encode(text), profile).values())
     return [null_of(table.scores).randomised(table.score(CODE), u) for table in tables]
 
 
 def read(proxy: Proxy, texts: Sequence[str], challenges: int, rng: np.random.Generator, title: str) -> dict[str, Any]:
     """What is found in texts by others under the forger's own key, and after challenges."""
-    known = [Decoder(proxy).decode(text, score="whole") for text in tracked(texts, f"{title}, key known")]
+    decoder = keyed(proxy, proxy.profile)
+    known = [decoder.decode(text, score="whole") for text in tracked(texts, f"{title}, key known")]
     reports, single = [], list[list[float]]()
     for text in tracked([text for text in texts for _ in range(challenges)], f"{title}, certified"):
-        marking = proxy.shared_with(certified(proxy.profile, rng.bytes(32)))
-        reports.append(Decoder(marking).decode(text, score="whole"))
-        single.append(alone(marking, text, rng.random()))
+        marking = certified(proxy.profile, rng.bytes(32))
+        reports.append(keyed(proxy, marking).decode(text, score="whole"))
+        single.append(alone(proxy, marking, text, rng.random()))
     return {
         "key known": {
             "verified": rate(sum(report.detected for report in known), len(known)),
