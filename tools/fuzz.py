@@ -109,10 +109,11 @@ def _with_all_kinds(registry: Registry) -> bytes:
     """A short registry with an entry of each kind, so that mutations reach all of them."""
     fields = [["provider", 10], ["version", 4], ["nonce", 6], ["room", 20]]
     detector = {"scheme": "Own", "url": "https://provider.example/detect"}
+    drawn = {"commitment": bytes(32), "challenge": bytes(32)}
     entries = [
         registry.model_dump()["entries"][0] | {"detector": detector},
         {"kind": "layout", "number": 64, "name": "theatre", "owner": 0, "fields": fields},
-        {"kind": "certificate", "commitment": bytes(32), "owner": "Somebody", "since": registry.issued},
+        {"kind": "certificate", "owner": "Somebody", "since": registry.issued} | drawn,
     ]
     return canonical.encode(registry.model_dump() | {"entries": entries})
 

@@ -29,7 +29,7 @@ COMMANDS: dict[str, tuple[Main, tuple[str, ...]]] = {
     "ctwl-detector": (ctwl_decoder.apps.detector.command.main, ("",)),
     "ctwl-encode": (ctwl_encoder.command.main, ("", "plan", "audit", "compliance")),
     "ctwl-llama-server": (ctwl_encoder.integrations.llama_cpp.server.main, ("",)),
-    "ctwl-profile": (ctwl_protocol.profile.command.main, ("", "new", "for-user", "show", "commit")),
+    "ctwl-profile": (ctwl_protocol.profile.command.main, ("", "new", "for-user", "show", "commit", "certified")),
     "ctwl-registry": (
         ctwl_protocol.registry.operator.command.main,
         (

@@ -11,6 +11,7 @@ from ctwl_decoder import Decoder, Report
 from ctwl_decoder.statistics.evidence import permutations
 from ctwl_decoder.statistics.scored_positions import ScoredPositions
 from ctwl_decoder.statistics.scores import Score, position_scores
+from ctwl_protocol import Profile
 from ctwl_protocol.proxy import Proxy, ProxyTokenizer, open_proxy
 from ctwl_protocol.text.positions import positions
 
@@ -39,9 +40,17 @@ def first_tokens(tokenizer: ProxyTokenizer, text: str, tokens: int) -> str:
     return tokenizer.decode(tokenizer.encode(text)[:tokens])
 
 
-def scored_positions(proxy: Proxy, ids: NDArray[np.int64]) -> dict[Score, ScoredPositions]:
-    """What a text's proxy tokens, int64 (tokens,), say about every code by each score."""
-    profile = proxy.profile
+def scored_positions(
+    proxy: Proxy, ids: NDArray[np.int64], profile: Profile | None = None
+) -> dict[Score, ScoredPositions]:
+    """What a text's proxy tokens, int64 (tokens,), say about every code by each score.
+
+    Args:
+        proxy: the proxy LM.
+        ids: the tokens.
+        profile: another one with the same proxy LM, under whose key they are read.
+    """
+    profile = profile or proxy.profile
     cut = positions(ids, profile.prefix_length, profile.context_length)
     seeds = permutations(profile, cut.contexts)
     units = position_scores(kept_rivals(proxy, ids), profile.prefix_length, seeds, profile.sigma)

@@ -42,7 +42,7 @@ ELSEWHERE = {
     r"ctwl-encode plan ": ("packages/ctwl-encoder/tests/test_plan.py", 'main(["plan", '),
     r"ctwl-encode compliance ": ("packages/ctwl-encoder/tests/test_compliance.py", 'main(["compliance", '),
     r"ctwl-encode audit |grep ": ("packages/ctwl-encoder/tests/test_log.py", 'main(["audit", '),
-    r"ctwl-registry (detector|sign) ": ("packages/ctwl-protocol/tests/test_registry_command.py", "sign "),
+    r"ctwl-registry (detector|sign .* x\.key)": ("packages/ctwl-protocol/tests/test_registry_command.py", "sign "),
     r"ctwl-decode scan .*--ray": ("packages/ctwl-decoder/tests/test_ray.py", "map_batches"),
     r"(CTWL_SLOW=1 )?node ": ("conformance-tests/tests/test_independent.py", "node"),
     r"(\.venv/bin/)?ctwl-conformance |pytest --ctwl": ("conformance-tests/tests/test_run.py", "-m ctwl_conformance"),

@@ -18,7 +18,7 @@ import { normalize } from "../../../packages/ctwl-web/src/normalization.js";
 import { pValue, randomised, tail } from "../../../packages/ctwl-web/src/null.js";
 import { isMember, modelWeights, ranksBelow, rivals, total, toyWeights } from "./partition.js";
 import { positions } from "../../../packages/ctwl-web/src/positions.js";
-import { commitment, personalProfile } from "./private.js";
+import { certifiedProfile, commitment, personalProfile } from "./private.js";
 import { digest, profileFromBytes, profileFromJson, publicKey } from "../../../packages/ctwl-web/src/profile.js";
 import { PUBLISHED } from "./published.js";
 import { verifyProof } from "./proof.js";
@@ -87,7 +87,11 @@ export const FAMILIES = {
     const made = personalProfile(profileFromJson(profile), user);
     return { name: made.name, key: hex(made.key), digest: hex(digest(made)) };
   },
-  commitment: ({ profile }) => ({ commitment: hex(commitment(profileFromJson(profile))) }),
+  commitment({ profile, challenge }) {
+    const own = profileFromJson(profile);
+    const made = certifiedProfile(own, unhex(challenge));
+    return { commitment: hex(commitment(own)), name: made.name, key: hex(made.key), digest: hex(digest(made)) };
+  },
   "locked-profile": ({ file, passphrase }) => ({
     digest: hex(digest(profileFromBytes(openSecret(unhex(file), passphrase, "ctwl-profile/1")))),
   }),
@@ -97,8 +101,8 @@ export const FAMILIES = {
   "secret-file": ({ file, passphrase, purpose }) => ({
     secret: hex(openSecret(unhex(file), passphrase, purpose)),
   }),
-  proof({ proof, registry, appeared, text, alpha, tried }) {
-    verifyProof(unhex(proof), readRegistry(unhex(registry)), appeared, text, alpha, tried ?? undefined);
+  proof({ proof, registry, appeared, text, alpha }) {
+    verifyProof(unhex(proof), readRegistry(unhex(registry)), appeared, text, alpha);
     return { status: "ok" };
   },
 

@@ -1,4 +1,4 @@
-/** 4.5 and 4.6 Private and personal profiles, commitments. */
+/** 4.5 and 4.6 Private, personal and certified profiles, commitments. */
 import { ascii, concat, equal, hex, hkdf, sha256, utf8 } from "../../../packages/ctwl-web/src/bytes.js";
 import { encode } from "../../../packages/ctwl-web/src/canonical.js";
 import { digest, profileFromBytes, publicKey } from "../../../packages/ctwl-web/src/profile.js";
@@ -22,7 +22,12 @@ export function personalProfile(profile, user) {
   require(id.length >= 1 && id.length <= 1024, "user-malformed", "an id has 1 to 1024 bytes");
   const tag = derive(profile, concat(ascii("ctwl-private/1/user-name/"), id), 16);
   const key = derive(profile, concat(ascii("ctwl-private/1/user-key/"), id), 32);
-  const name = profile.name.replace(/(\.[0-9]+)$/, `.user-${hex(tag)}$1`);
+  return changed(profile, `user-${hex(tag)}`, key);
+}
+
+/** The profile with another key, and its name with a part before the version. */
+function changed(profile, part, key) {
+  const name = profile.name.replace(/(\.[0-9]+)$/, `.${part}$1`);
   return profileFromBytes(encode({ ...profile, name, key }));
 }
 
@@ -31,4 +36,11 @@ export function commitment(profile) {
   requirePrivate(profile);
   const salt = derive(profile, ascii("ctwl-private/1/commitment-salt"), 32);
   return sha256(ascii("ctwl-commitment/1"), salt, encode(profile));
+}
+
+/** What marks, of a profile that was committed to and a certificate's challenge. */
+export function certifiedProfile(profile, challenge) {
+  requirePrivate(profile);
+  const key = derive(profile, concat(ascii("ctwl-private/1/certified-key/"), challenge), 32);
+  return changed(profile, "certified", key);
 }

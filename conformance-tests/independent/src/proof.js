@@ -3,7 +3,7 @@ import { equal } from "../../../packages/ctwl-web/src/bytes.js";
 import { decode } from "../../../packages/ctwl-web/src/canonical.js";
 import { decodeText } from "./decode.js";
 import { normalize } from "../../../packages/ctwl-web/src/normalization.js";
-import { commitment, requirePrivate } from "./private.js";
+import { certifiedProfile, commitment, requirePrivate } from "./private.js";
 import { claimedFromBytes } from "../../../packages/ctwl-web/src/profile.js";
 import { as, require } from "../../../packages/ctwl-web/src/refusal.js";
 import { checks } from "../../../packages/ctwl-web/src/schema.js";
@@ -35,9 +35,8 @@ export function readProof(bytes) {
  * @param day the first instant of the day on which the text appeared, never taken from the proof
  * @param text the text in question, or null
  * @param alpha the level
- * @param g the logarithm to base 2 of how many keys may have been tried
  */
-export function verifyProof(bytes, registry, day, text, alpha, g = 64) {
+export function verifyProof(bytes, registry, day, text, alpha) {
   const { profile, text: shown, code } = readProof(bytes);
   // 1.
   requirePrivate(profile);
@@ -45,13 +44,14 @@ export function verifyProof(bytes, registry, day, text, alpha, g = 64) {
   const certificates = registry.entries.filter(({ kind }) => kind === "certificate");
   const certificate = certificates.find((one) => equal(committed, one.commitment));
   require(certificate, "proof-uncertified", "the registry has no certificate of this profile");
+  const marking = certifiedProfile(profile, certificate.challenge);
   // 2.
   require(certificate.since < day, "proof-late", "certified on the day of the text or later");
   // 3.
   require(text === null || normalize(text) === shown, "proof-text-differs", "a proof of another text");
   // 4.
-  const keys = certificates.filter((one) => lookAlike(one.owner, certificate.owner) && one.since < day).length * 2 ** g;
-  const { spans } = decodeText(profile, shown, alpha / keys);
+  const keys = certificates.filter((one) => lookAlike(one.owner, certificate.owner) && one.since < day).length;
+  const { spans } = decodeText(marking, shown, alpha / keys);
   const carried = spans.some((span) => span.code === code);
   require(carried, "proof-unfounded", "the text does not carry the code clearly enough");
 }

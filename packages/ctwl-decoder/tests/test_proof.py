@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import time
@@ -24,7 +25,7 @@ from ctwl_encoder.models import load_model
 from ctwl_protocol import Profile, canonical, environment, get_profile, hashing
 from ctwl_protocol.errors import ProfileNotPrivate, ProxyMalformed
 from ctwl_protocol.profile import public_key
-from ctwl_protocol.profile.private import commitment, for_user, write_private
+from ctwl_protocol.profile.private import certified, commitment, for_user, write_private
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.registry import Envelope, Registry, Role, Root, Trusted
 from ctwl_protocol.registry import keys as registry_keys
@@ -43,8 +44,19 @@ OWN = VANILLA.model_copy(update={"name": "com.example.mark.1", "key": bytes(rang
 ANN, BOB = (for_user(OWN, user) for user in ("ann", "bob"))
 
 
+def challenge(profile: Profile) -> bytes:
+    """What the registry of these tests draws."""
+    return hashlib.sha256(profile.to_bytes()).digest()
+
+
+def marking(profile: Profile) -> Profile:
+    """What an owner marks with, after the registry certified the profile."""
+    return certified(profile, challenge(profile))
+
+
 def certificate(profile: Profile, owner: str = "Example Ltd", since: int = CERTIFIED) -> CertificateEntry:
-    return CertificateEntry(kind="certificate", commitment=commitment(profile), owner=owner, since=since)
+    drawn = {"commitment": commitment(profile), "challenge": challenge(profile)}
+    return CertificateEntry(kind="certificate", **drawn, owner=owner, since=since)
 
 
 def trusting(*certificates: CertificateEntry, version: int = 2, issued: int = ISSUED) -> Trusted:
@@ -82,7 +94,7 @@ def carrying(proxy: Proxy, profile: Profile, code: int, words: int = 130, seed: 
 
 @pytest.fixture(scope="session")
 def text(vanilla: Proxy) -> str:
-    return carrying(vanilla, ANN, 1234)
+    return carrying(vanilla, marking(ANN), 1234)
 
 
 @pytest.fixture(scope="session")
@@ -118,15 +130,6 @@ def test_a_certified_proof_is_verified(check: Check, proof: Proof, text: str) ->
     assert ANN.key.hex() not in str(found)
 
 
-def test_a_proxy_of_the_owner_s_making_is_told(check: Check, proof: Proof, vanilla: Proxy) -> None:
-    """A published profile's weights cannot have been made to fit a text; others can."""
-    assert "could have made them to fit" not in str(check(proof, trusting(certificate(ANN))))
-    own = ANN.model_copy(update={"tokenizer": ANN.tokenizer.model_copy(update={"special": ()})})
-    made = Proof(profile=own.to_bytes(), text=carrying(vanilla, own, 1234), code=1234)
-    found = verify(made, trusting(certificate(own)), APPEARED, lambda profile: Decoder(open_proxy(profile)))
-    assert found.verified and found.own_making and "could have made them to fit" in str(found)
-
-
 def test_without_a_text_to_compare_the_verdict_says_so(check: Check, proof: Proof, text: str) -> None:
     found = check(proof, trusting(certificate(ANN)))
     assert found.verified and "compared with none" in str(found) and text[:30] in str(found)
@@ -155,11 +158,12 @@ def test_each_fault_is_refused_by_its_own_code_before_anything_is_decoded(
 
 
 def test_a_forged_proof_is_unfounded(check: Check, proof: Proof, vanilla: Proxy, text: str) -> None:
-    """A certified owner claims a text of somebody else, of nobody, or one of their own for another code."""
+    """A certified owner claims a text of somebody else, of nobody, of another key, or one for another code."""
     trusted = trusting(certificate(ANN), certificate(BOB))
     forged = [
         proof.model_copy(update={"profile": BOB.to_bytes()}),
-        proof.model_copy(update={"text": carrying(vanilla, OWN, 1234)}),
+        proof.model_copy(update={"text": carrying(vanilla, marking(OWN), 1234)}),
+        proof.model_copy(update={"text": carrying(vanilla, ANN, 1234)}),  # the key that was committed to marks nothing
         proof.model_copy(update={"text": "too short"}),
         proof.model_copy(update={"code": 1235}),
     ]
@@ -170,38 +174,22 @@ def test_a_forged_proof_is_unfounded(check: Check, proof: Proof, vanilla: Proxy,
 def test_who_certified_many_keys_needs_a_clearer_code(check: Check, vanilla: Proxy) -> None:
     trusted = trusting(certificate(ANN))
     for words in range(20, 80):  # the shortest text that passes with one key
-        proof = Proof(profile=ANN.to_bytes(), text=carrying(vanilla, ANN, 77, words, seed=3), code=77)
-        if check(proof, trusted, tried=0).verified:
+        proof = Proof(profile=ANN.to_bytes(), text=carrying(vanilla, marking(ANN), 77, words, seed=3), code=77)
+        if check(proof, trusted).verified:
             break
     many = [certificate(for_user(OWN, str(i))) for i in range(300)]
     late = [certificate(for_user(OWN, str(i)), since=APPEARED) for i in range(300)]
     others = [certificate(for_user(OWN, str(i)), owner="Another") for i in range(300)]
-    assert outcome(check(proof, trusting(certificate(ANN), *many), tried=0))[-1] == "proof-unfounded"
-    assert "301 certified keys" in str(check(proof, trusting(certificate(ANN), *many), tried=0))
-    assert check(proof, trusting(certificate(ANN), *late), tried=0).verified
-    assert check(proof, trusting(certificate(ANN), *others), tried=0).verified
-    assert outcome(check(proof, trusted))[-1] == "proof-unfounded"  # the key may be the best of many
+    assert outcome(check(proof, trusting(certificate(ANN), *many)))[-1] == "proof-unfounded"
+    assert "301 certified keys" in str(check(proof, trusting(certificate(ANN), *many)))
+    assert check(proof, trusting(certificate(ANN), *late)).verified
+    assert check(proof, trusting(certificate(ANN), *others)).verified
 
 
-def test_a_key_that_was_tried_until_it_fitted_proves_nothing(check: Check, vanilla: Proxy) -> None:
-    """A text that was foreseen: of enough keys one shows a code in it, and that one is certified in time."""
-    human = (
-        "The committee met again in the spring and could not agree upon what should be done about the old bridge. " * 2
-    )
-    alpha, best, key = 0.2, 1.0, b""
-    for i in range(60):
-        tried = ANN.model_copy(update={"key": bytes([i, 2]) * 16})
-        report = Decoder(vanilla.shared_with(tried)).decode(human, alpha=alpha)
-        if report.p_value < best:
-            best, key, code = report.p_value, tried.key, report.code
-    assert best <= alpha
-    ground = ANN.model_copy(update={"key": key})
-    proof, trusted = Proof(profile=ground.to_bytes(), text=human, code=code), trusting(certificate(ground))
-    assert check(proof, trusted, alpha=alpha, tried=0).verified
-    assert outcome(check(proof, trusted, alpha=alpha, tried=6))[-1] == "proof-unfounded"
-    for bits in (-1, 257):
-        with pytest.raises(OptionOutOfRange):
-            check(proof, trusted, tried=bits)
+def test_a_name_without_room_is_refused(check: Check, proof: Proof) -> None:
+    long = ANN.model_copy(update={"name": f"com.{'a' * 85}.1"})
+    found = check(proof.model_copy(update={"profile": long.to_bytes()}), trusting(certificate(long)))
+    assert outcome(found) == [None, "profile-malformed"]
 
 
 @pytest.mark.parametrize("key", [public_key(VANILLA.name), public_key(ANN.name)], ids=["published", "of its name"])
@@ -266,7 +254,7 @@ def test_a_hostile_proof_does_not_steer_the_terminal() -> None:
 
 
 def test_a_proof_is_bounded_and_of_something(vanilla: Proxy, text: str) -> None:
-    decoder = Decoder(vanilla.shared_with(ANN))
+    decoder = Decoder(vanilla.shared_with(marking(ANN)))
     report = decoder.decode(text)
     assert Proof.of(ANN, text, report).code == 1234
     with pytest.raises(InputTooLarge, match="passage"):
@@ -301,12 +289,16 @@ def day(instant: int) -> str:
 
 
 def test_the_commands_prove_and_verify(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["prove", "letter.txt", "--profile", "ann.ctwl", "--out", "proof.ctwl"]) == 0
+    prove = ["prove", "letter.txt", "--profile", "ann.ctwl", "--out", "proof.ctwl"]
+    assert main(prove) == 2  # the stored registry has no certificate
+    assert "proof-uncertified" in capsys.readouterr().err
+    prove += ["--registry", "registry.ctwl"]
+    assert main(prove) == 0
     out, err = capsys.readouterr()
     assert FOUND in out and "reveals the key" in err
     assert "Only someone with the profile's key" in out and "Anyone can write" not in out
     assert (desk / "proof.ctwl").stat().st_mode & 0o077 == 0
-    assert main(["prove", "letter.txt", "--profile", "ann.ctwl", "--out", "proof.ctwl"]) == 2
+    assert main(prove) == 2
     assert "output-exists" in capsys.readouterr().err
 
     given = ["verify", "proof.ctwl", "--text", "letter.txt", "--appeared"]
@@ -332,8 +324,9 @@ def test_proofs_are_made_and_verified_in_the_reference_arithmetic(desk: Path, mo
         return open_decoder(*arguments, **options)
 
     monkeypatch.setattr(Decoder, "open", recording)
-    assert main(["prove", "letter.txt", "--profile", "ann.ctwl", "--out", "proof.ctwl"]) == 0
-    assert main(["verify", "proof.ctwl", "--appeared", day(APPEARED), "--registry", "registry.ctwl"]) == 0
+    registry = ["--registry", "registry.ctwl"]
+    assert main(["prove", "letter.txt", "--profile", "ann.ctwl", "--out", "proof.ctwl", *registry]) == 0
+    assert main(["verify", "proof.ctwl", "--appeared", day(APPEARED), *registry]) == 0
     assert opened == ["cpu", "cpu"]
     for command in (["prove", "letter.txt", "--out", "again"], ["verify", "proof.ctwl", "--appeared", day(APPEARED)]):
         with pytest.raises(SystemExit):
@@ -342,9 +335,10 @@ def test_proofs_are_made_and_verified_in_the_reference_arithmetic(desk: Path, mo
 
 def test_nothing_is_written_where_nothing_was_found(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (desk / "letter.txt").write_text("A text by hand, of some few words. " * 20)
-    assert main(["prove", "letter.txt", "--profile", "ann.ctwl", "--out", "proof.ctwl"]) == 1
+    prove = ["prove", "letter.txt", "--out", "proof.ctwl", "--registry", "registry.ctwl", "--profile"]
+    assert main([*prove, "ann.ctwl"]) == 1
     assert "proof-unfounded" in capsys.readouterr().out
-    assert main(["prove", "letter.txt", "--profile", VANILLA.name, "--out", "proof.ctwl"]) == 2
+    assert main([*prove, VANILLA.name]) == 2
     assert "profile-not-private" in capsys.readouterr().err
     assert not (desk / "proof.ctwl").exists()
 
@@ -365,14 +359,15 @@ def test_what_a_proof_names_is_not_fetched(desk: Path, capsys: pytest.CaptureFix
 def test_a_real_model_writes_what_its_owner_alone_reads_and_proves(offline_proxy: Proxy) -> None:
     provider = offline_proxy.profile.model_copy(update={"name": OWN.name, "key": OWN.key})
     ann, bob = (for_user(provider, user) for user in ("ann@example.com", "bob@example.com"))
-    encoder = Encoder(*load_model("smollm2"), offline_proxy.shared_with(ann))
+    marks, others = marking(ann), (marking(bob), provider, ann)
+    encoder = Encoder(*load_model("smollm2"), offline_proxy.shared_with(marks))
     (written,) = encoder.generate(
         "The council said on Tuesday that the new bridge over the river would", 42, 3,
-        max_new_tokens=160, min_new_tokens=160, seed=1,
+        max_new_tokens=150, min_new_tokens=150, seed=1,
     )  # fmt: skip
-    reports = [Decoder(offline_proxy.shared_with(p)).decode(written.text) for p in (ann, bob, offline_proxy.profile)]
-    assert [report.detected for report in reports] == [True, False, False]
-    assert (reports[0].code, written.profile) == (written.beacon.code, ann.name)
+    reports = [Decoder(offline_proxy.shared_with(each)).decode(written.text) for each in (marks, *others)]
+    assert [report.detected for report in reports] == [True, False, False, False]
+    assert (reports[0].code, written.profile) == (written.beacon.code, marks.name)
     assert all(report.p_value > 0.001 for report in reports[1:])
     found = verify(
         Proof.of(ann, written.text, reports[0]),
@@ -380,6 +375,5 @@ def test_a_real_model_writes_what_its_owner_alone_reads_and_proves(offline_proxy
         APPEARED,
         lambda profile: Decoder(offline_proxy.shared_with(profile)),
         text=written.text,
-        tried=0,  # a text that pays for more keys takes longer to write
     )
     assert found.verified

@@ -23,6 +23,7 @@ from ctwl_protocol.errors import (
     PassphraseMissing,
     ProfileMalformed,
     ProfileNotPrivate,
+    ProofUncertified,
     ProxyMalformed,
     ProxyNotFound,
     UserMalformed,
@@ -30,7 +31,18 @@ from ctwl_protocol.errors import (
 from ctwl_protocol.profile import GPT2, STANDARD, Llama, ProxyModel, has_public_key, public_key
 from ctwl_protocol.profile.command import _described, main
 from ctwl_protocol.profile.model_folder import read_model
-from ctwl_protocol.profile.private import MAX_USER, commitment, for_user, new_private, write_private
+from ctwl_protocol.profile.private import (
+    MAX_USER,
+    certificate_of,
+    certified,
+    commitment,
+    for_user,
+    new_private,
+    write_private,
+)
+from ctwl_protocol.registry import Envelope, bundled
+from ctwl_protocol.registry.keys import test_key as key_for_tests
+from ctwl_protocol.registry.operator import drafts
 from ctwl_protocol.text.splitting import SPLITS, build_bpe, find_rule
 
 PUBLIC = get_profile("org.ctwl.smollm2-135m.1")
@@ -123,6 +135,7 @@ def test_a_key_that_the_public_knows_is_neither_written_nor_derived_from_nor_com
         lambda: write_private(tmp_path / "posing", posing),
         lambda: for_user(posing, "ann"),
         lambda: commitment(posing),
+        lambda: certified(posing, bytes(32)),
     ):
         with pytest.raises(ProfileNotPrivate):
             attempt()
@@ -174,6 +187,35 @@ def test_a_commitment_is_what_the_specification_says_and_changes_with_the_profil
     assert len({commitment(profile) for profile in (OWN, *others)}) == 4
 
 
+def test_the_key_that_marks_follows_from_all_that_was_committed_to_and_from_the_challenge() -> None:
+    """Nothing is left that could be fitted to it: any change makes a key that has nothing to do with the other."""
+    marking, challenge = certified(OWN, bytes(32)), bytes(31) + b"\1"
+    changed = {"name", "key"}
+    assert marking.model_dump(exclude=changed) == OWN.model_dump(exclude=changed)
+    assert marking.name == "com.example.mark.certified.1"
+    swapped = OWN.tokenizer.model_copy(update={"vocab": OWN.tokenizer.vocab.model_copy(update={"sha256": bytes(32)})})
+    assert isinstance(OWN.proxy, ProxyModel)
+    fitted = OWN.proxy.model_copy(update={"weights": OWN.proxy.weights.model_copy(update={"sha256": bytes(32)})})
+    others = [OWN.model_copy(update=each) for each in ({"tokenizer": swapped}, {"proxy": fitted}, {"colours": 50})]
+    keys = {OWN.key, marking.key, certified(OWN, challenge).key, *(certified(each, bytes(32)).key for each in others)}
+    assert len(keys) == 6
+
+
+def test_a_name_without_room_for_the_certified_profile_is_refused() -> None:
+    with pytest.raises(ProfileMalformed, match="100"):
+        certified(new_private(f"com.{'a' * 85}.1", PUBLIC), bytes(32))
+
+
+def test_a_certificate_is_the_profiles_own() -> None:
+    registry = drafts.add(
+        bundled().registry, "certificate", commitment=commitment(OWN), owner="Example Ltd", since=None
+    )
+    assert certificate_of(OWN, registry).owner == "Example Ltd"
+    for other in (for_user(OWN, "ann"), OWN.model_copy(update={"colours": 50}), certified(OWN, bytes(32))):
+        with pytest.raises(ProofUncertified, match=commitment(other).hex()):
+            certificate_of(other, registry)
+
+
 def test_what_is_derived_never_changes() -> None:
     """The example of the specification: other values would orphan every user's profile and every certificate."""
     profile = PUBLIC.model_copy(update={"name": "com.example.mark.1", "key": bytes(range(32))})
@@ -182,6 +224,8 @@ def test_what_is_derived_never_changes() -> None:
     assert user.name == "com.example.mark.user-717c0cf7c63a37d7eb0fbc861640d89d.1"
     assert user.key.hex() == "793add0fb6a4dd7e9b7add815476032d96eb78bcca3d1e9a19dd383d8d3c5841"
     assert commitment(user).hex() == "011f1a8d8ddce06627e946fd885c7b2f6b157e09228aed4415c627c279cbc906"
+    marking = certified(user, bytes(range(255, 223, -1)))
+    assert marking.key.hex() == "ed92beb6b78993a366b0766741e9d31ab03c6867c83a38b11fa9ed2863d9db8f"
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
@@ -203,6 +247,21 @@ def test_the_command_makes_derives_shows_and_commits(tmp_path: Path, capsys: pyt
     assert (status, complaint.split(": ")[1]) == (2, "file-unwritable")
     status, shown, complaint = run(capsys, "commit", PUBLIC.name)
     assert (status, shown, complaint.split(": ")[1]) == (2, "", "profile-not-private")
+
+
+def test_the_command_derives_the_certified_profile(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, out = tmp_path / "mine.ctwl", tmp_path / "marks.ctwl"
+    monkeypatch.setenv(environment.REGISTRY.name, str(tmp_path / "registry"))
+    write_private(mine, OWN)
+    status, shown, complaint = run(capsys, "certified", mine, "--out", out)
+    assert (status, shown, complaint.split(": ")[1], out.exists()) == (2, "", "proof-uncertified", False)
+    registry = drafts.add(bundled().registry, "certificate", commitment=commitment(OWN), owner="Example", since=None)
+    next_one = Envelope.unsigned(registry.model_copy(update={"version": 2})).sign(key_for_tests(3))
+    (tmp_path / "registry.ctwl").write_bytes(next_one.to_bytes())
+    assert run(capsys, "certified", mine, "--registry", tmp_path / "registry.ctwl", "--out", out)[0] == 0
+    assert get_profile(out) == certified(OWN, certificate_of(OWN, registry).challenge)
 
 
 def tokenizer_json(vocab: Path, merges: Path, *, digits: bool = False, **changes: object) -> str:

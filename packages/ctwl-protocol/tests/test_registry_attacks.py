@@ -297,9 +297,17 @@ def test_a_layout_given_other_fields(repository: Any) -> None:
 
 
 def test_a_certificate_dated_back(repository: Any) -> None:
-    early = {"kind": "certificate", "commitment": bytes(32), "owner": "Somebody"}
+    early = {"kind": "certificate", "commitment": bytes(32), "challenge": bytes(32), "owner": "Somebody"}
     early |= {"since": repository.registry["issued"] - 1}
     repository.refuse("entry-backdated", repository.next_registry(early))
+
+
+def test_a_certificate_given_another_challenge(repository: Any) -> None:
+    """Of many challenges, an owner could choose one whose key suits a text."""
+    drawn = {"kind": "certificate", "commitment": bytes(32), "challenge": bytes(32), "owner": "Somebody"}
+    drawn |= {"since": repository.registry["issued"]}
+    repository.offer(repository.next_registry(drawn))
+    repository.refuse("entry-altered", repository.next_registry(drawn | {"challenge": b"\1" * 32}, version=7))
 
 
 def test_an_epoch_dated_back(repository: Any, make_provider: Any) -> None:

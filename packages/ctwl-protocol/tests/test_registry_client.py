@@ -129,7 +129,8 @@ def test_a_model_is_appended(repository: Any, make_provider: Any) -> None:
 
 
 def test_a_certificate_and_a_layout_are_appended(repository: Any) -> None:
-    certificate = {"kind": "certificate", "commitment": bytes(32), "owner": "Somebody", "since": repository.now}
+    drawn = {"commitment": bytes(32), "challenge": bytes(32)}
+    certificate = {"kind": "certificate", "owner": "Somebody", "since": repository.now} | drawn
     fields = [["provider", 10], ["version", 4], ["nonce", 6], ["room", 20]]
     layout = {"kind": "layout", "number": 64, "name": "theatre", "owner": 42, "fields": fields}
     repository.offer(repository.next_registry(certificate, layout))

@@ -200,6 +200,17 @@ def test_everything_that_may_change(ceremony: Run) -> None:
     )
 
 
+def test_a_challenge_is_drawn_for_each_certificate_and_never_again(ceremony: Run) -> None:
+    for commitment in ("ab" * 32, "cd" * 32):
+        good(ceremony, f"add certificate registry.ctwl --commitment {commitment} --owner Somebody")
+    entries = json.loads(good(ceremony, "show --json registry.ctwl"))["document"]["entries"]
+    first, second = (entry["challenge"] for entry in entries if entry["kind"] == "certificate")
+    assert len(bytes.fromhex(first)) == 32 and first != second
+    status, said = ceremony("add", "certificate", "registry.ctwl", "--commitment", "ab" * 32, "--owner", "Another")
+    assert (status, "code-reused" in said) == (2, True)
+    assert json.loads(good(ceremony, "show --json registry.ctwl"))["document"]["entries"] == entries
+
+
 def test_a_name_that_a_file_has_with_a_byte_order_mark_or_uncomposed_is_the_same(ceremony: Run) -> None:
     status, said = ceremony(
         *["add", "certificate", "registry.ctwl", "--commitment"], "ab" * 32, "--owner", "\ufeffCafe\u0301"
@@ -345,7 +356,7 @@ def test_help_teaches_a_ceremony_that_works_as_written(run: Run) -> None:
     taught = re.findall(r"^  (?:(\w)=\$\()?ctwl-registry (.*?)\)?(?:  +\S.*)?$", said, re.M)
     assert len(taught) > 15
     follow = next(line for _, line in taught if line.startswith("update --root"))
-    values: dict[str, str] = {}
+    values = {"H": "ab" * 32}  # what an owner sent
     for name, line in taught:
         if line == follow:
             continue

@@ -17,7 +17,8 @@ NOW = 1_800_000_000
 
 
 def certificate(number: int, owner: str) -> dict[str, Any]:
-    return {"kind": "certificate", "commitment": bytes([number]) * 32, "owner": owner, "since": NOW}
+    drawn = bytes([number]) * 32
+    return {"kind": "certificate", "commitment": drawn, "challenge": drawn, "owner": owner, "since": NOW}
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,8 @@ def layout(**changes: Any) -> dict[str, Any]:
 
 
 def certificate(**changes: Any) -> dict[str, Any]:
-    return {"kind": "certificate", "commitment": bytes(range(32)), "owner": "Somebody", "since": 300} | changes
+    drawn = {"commitment": bytes(range(32)), "challenge": bytes(range(32, 64))}
+    return {"kind": "certificate", "owner": "Somebody", "since": 300} | drawn | changes
 
 
 def registry(*entries: dict[str, Any], **changes: Any) -> dict[str, Any]:
@@ -200,6 +201,9 @@ def test_a_root_for_production_has_no_test_key(refused: Any, where: str) -> None
         (registry(provider(), layout(), layout(number=65)), "two layouts have one name"),
         (registry(provider(epochs=[{"epoch": 1 << 16, "since": 1}])), "epoch"),
         (registry(certificate(commitment=bytes(31))), "commitment"),
+        (registry(certificate(challenge=bytes(31))), "challenge"),
+        (registry({name: value for name, value in certificate().items() if name != "challenge"}), "challenge"),
+        (registry(certificate(), certificate(commitment=bytes(32))), "one challenge"),
         (registry(certificate(since=1001)), "after the registry"),
     ],
 )
@@ -315,10 +319,11 @@ def test_bytes_that_are_no_canonical_registry_are_refused(refused: Any, data: by
 
 
 def test_a_registry_of_nearly_a_mebibyte_is_read() -> None:
-    entries = [certificate(commitment=number.to_bytes(32, "big"), owner="a" * 50) for number in range(8000)]
+    drawn = [number.to_bytes(32, "big") for number in range(5000)]
+    entries = [certificate(commitment=each, challenge=each, owner="a" * 50) for each in drawn]
     data = canonical.encode(registry(*entries))
     assert 1_000_000 < len(data) <= Registry.MAX_BYTES
-    assert Registry.from_bytes(data).certificate((7999).to_bytes(32, "big")) is not None
+    assert Registry.from_bytes(data).certificate((4999).to_bytes(32, "big")) is not None
 
 
 def test_messages_do_not_repeat_what_could_steer_a_terminal(refused: Any) -> None:

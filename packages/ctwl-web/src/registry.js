@@ -43,6 +43,8 @@ export function readRegistry(payload) {
     require(!taken.has(what), "code-reused", `${what} is in the registry already`);
     taken.add(what);
   }
+  const challenges = registry.entries.filter(({ kind }) => kind === "certificate").map((entry) => hex(entry.challenge));
+  need(new Set(challenges).size === challenges.length, "two certificates have one challenge");
   requireApart(registry.entries.filter(({ kind, state }) => kind === "provider" && state === "active"));
   return registry;
 }
@@ -133,8 +135,9 @@ function registeredLayout(entry, taken, names) {
 }
 
 function certificate(entry, issued) {
-  map(entry, ["kind", "commitment", "owner", "since"], "a certificate");
+  map(entry, ["kind", "commitment", "challenge", "owner", "since"], "a certificate");
   bytes(entry.commitment, 32, "commitment");
+  bytes(entry.challenge, 32, "challenge");
   name(entry.owner, "owner");
   integer(entry.since, 0, issued, "since");
 }

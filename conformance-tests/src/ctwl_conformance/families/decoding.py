@@ -179,18 +179,9 @@ def _one_code(data: JSON) -> JSON:
 @family("proof", needs="ctwl_decoder")
 def _proof(data: JSON) -> JSON:
     from ctwl_decoder.apps.prove import Proof, verify
-    from ctwl_decoder.apps.prove.verification import TRIED
 
     proof = Proof.from_bytes(bytes.fromhex(data["proof"]))
     listed, brought = Registry.from_bytes(bytes.fromhex(data["registry"])), bundled()
     trusted = Trusted(brought.root, listed, brought.root_bytes, b"", listed.issued)
-    found = verify(
-        proof,
-        trusted,
-        data["appeared"],
-        _decoder,
-        text=data["text"],
-        alpha=data["alpha"],
-        tried=TRIED if data["tried"] is None else data["tried"],
-    )
+    found = verify(proof, trusted, data["appeared"], _decoder, text=data["text"], alpha=data["alpha"])
     return {"status": found.steps[-1].code or "ok"}

@@ -44,4 +44,7 @@ def _personal(data: JSON) -> JSON:
 
 @family("commitment")
 def _commitment(data: JSON) -> JSON:
-    return {"commitment": private.commitment(_read(data["profile"])).hex()}
+    profile = _read(data["profile"])
+    made = private.certified(profile, bytes.fromhex(data["challenge"]))
+    own = private.commitment(profile).hex()
+    return {"commitment": own, "name": made.name, "key": made.key.hex(), "digest": made.digest}

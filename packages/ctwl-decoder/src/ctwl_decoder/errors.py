@@ -205,10 +205,6 @@ class ProofRefused(DecoderError):
     """Base of the reasons for which a proof is refused."""
 
 
-class ProofUncertified(ProofRefused):
-    """The proof's profile was not certified."""
-
-
 class ProofLate(ProofRefused):
     """The proof's profile was certified when the text was known already."""
 

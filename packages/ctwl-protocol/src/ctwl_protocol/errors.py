@@ -48,6 +48,10 @@ class ProfileNotPrivate(CTWLError):
     """A private profile is needed, but anyone can write under this one."""
 
 
+class ProofUncertified(CTWLError):
+    """No registry that is known here certified the private profile."""
+
+
 class UserMalformed(CTWLError):
     """No profile can be derived for this user id."""
 

@@ -1,17 +1,22 @@
-"""``ctwl-profile``: make and show private profiles, commit to them, derive those of users; a passphrase opens them.
+"""``ctwl-profile``: make private profiles, derive those of users, have them certified; a passphrase opens them.
 
 examples:
   ctwl-profile new com.example.mark.1 --out mine.ctwl --like org.ctwl.smollm2-135m.1
   ctwl-profile new com.example.mark.2 --out own.ctwl --model ./my-llama
       your own LM is the proxy; give encoder and decoder --proxy ./my-llama
   ctwl-profile for-user mine.ctwl ann@example.com --out ann.ctwl
+
+to prove texts to others, mark them under the certified profile. Nobody can have fitted anything to its key:
   ctwl-profile commit ann.ctwl                         what a registry certifies; it reveals nothing about the profile
+  ctwl-profile certified ann.ctwl --registry registry.ctwl --out ann-certified.ctwl
+      once the registry has the certificate. Keep ann.ctwl: proofs are made from it
 
   ctwl-encode --profile ann.ctwl "The harvest this year" > text.txt
   ctwl-decode --profile ann.ctwl text.txt
 
 Anyone with file and passphrase can read and write codes.
-A provider's file cannot be made again if it is lost. A user's can, from the provider's file and the same id.
+A provider's file cannot be made again if it is lost. A user's can, from the provider's file and the same id, and a
+certified one from the file that was committed to and the registry.
 exit status: 0 done; 2 an error.
 """  # noqa: D405 - as argparse writes its headings
 
@@ -22,17 +27,18 @@ import json
 from collections.abc import Sequence
 
 from ..command import closed_output_is_fine, command_parser, help_in, run_command
-from ..environment import PASSPHRASE
+from ..environment import PASSPHRASE, REGISTRY
+from ..registry.store import OFFERED, trusted_with
 from ..text.splitting import SPLITS
 from .document import Profile, ProxyModel, ToyProxy
 from .lookup import STANDARD, get_profile, has_public_key
 from .model_folder import read_model
-from .private import commitment, for_user, new_private, write_private
+from .private import certificate_of, certified, commitment, for_user, new_private, write_private
 
 
 def _parser() -> argparse.ArgumentParser:
     what = "Private profiles: codes that nobody else can read or write."
-    parser = command_parser("ctwl-profile", what, help_in(__doc__), [PASSPHRASE])
+    parser = command_parser("ctwl-profile", what, help_in(__doc__), [PASSPHRASE, REGISTRY])
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     new = commands.add_parser("new", help="make a provider's private profile, with a fresh secret key")
     new.add_argument("name", metavar="NAME", help="your domain in reverse and a version: com.example.mark.1")
@@ -60,6 +66,10 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument("--json", action="store_true", help="print all fields but the key as JSON")
     commit = commands.add_parser("commit", help="print the commitment that a registry may certify, in hexadecimal")
     commit.add_argument("file", metavar="FILE", help="a private profile")
+    marks = commands.add_parser("certified", help="derive the profile under which texts are marked that can be proved")
+    marks.add_argument("file", metavar="FILE", help="the private profile that was committed to and certified")
+    marks.add_argument("--registry", metavar="FILE", help=OFFERED)
+    marks.add_argument("--out", metavar="FILE", required=True, help="the file to write; never overwritten")
     return parser
 
 
@@ -88,6 +98,10 @@ def _run(arguments: argparse.Namespace) -> str:
             made = new_private(arguments.name, like, model)
         case "for-user":
             made = for_user(get_profile(arguments.file), arguments.user)
+        case "certified":
+            profile = get_profile(arguments.file)
+            found = certificate_of(profile, trusted_with(arguments.registry).registry)
+            made = certified(profile, found.challenge)
         case "show":
             profile = get_profile(arguments.file)
             if not arguments.json:

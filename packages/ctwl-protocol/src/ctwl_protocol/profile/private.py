@@ -1,8 +1,10 @@
-"""Private and personal profiles, and commitments to them (spec sections 4.5, 4.6).
+"""Private and personal profiles, commitments to them, and what a certificate makes of them (spec sections 4.5, 4.6).
 
 A private profile has the numbers of another profile, a name of its own and a secret key. Only those who have the key
 can read or write its codes. From it a provider derives an exclusive profile for each user, which does not reveal the
-provider's key.
+provider's key. A registry certifies a commitment to a profile, and adds a challenge. From both follows the certified
+profile, under which texts are marked that are to be proved: its key is drawn when nothing in the profile can be fitted
+to it any more.
 """
 
 from __future__ import annotations
@@ -12,14 +14,19 @@ import os
 import re
 import unicodedata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from .. import canonical, secret_file
-from ..errors import NonCanonical, ProfileMalformed, ProfileNotPrivate, UserMalformed
+from ..errors import NonCanonical, ProfileMalformed, ProfileNotPrivate, ProofUncertified, UserMalformed
 from .document import FORMAT, Profile, ProxyModel, Tokenizer
 from .lookup import has_public_key, published_names
+
+if TYPE_CHECKING:
+    from ..registry import Registry
+    from ..registry.entries import CertificateEntry
 
 MAX_USER = 1024
 """Longest user id, in bytes of UTF-8."""
@@ -68,8 +75,7 @@ def for_user(profile: Profile, user: str) -> Profile:
     if not 0 < len(who) <= MAX_USER:
         raise UserMalformed(f"the user's id has {len(who)} bytes; it must have 1 to {MAX_USER}")
     tag = _derive(profile, b"user-name/" + who, 16).hex()
-    name = re.sub(r"\.(\d+)$", rf".user-{tag}.\1", profile.name)
-    return _changed(profile, name, _derive(profile, b"user-key/" + who, 32))
+    return _changed(profile, _named(profile, f"user-{tag}"), _derive(profile, b"user-key/" + who, 32))
 
 
 def commitment(profile: Profile) -> bytes:
@@ -83,6 +89,41 @@ def commitment(profile: Profile) -> bytes:
     check_private(profile)
     salt = _derive(profile, b"commitment-salt", 32)
     return hashlib.sha256(b"ctwl-commitment/1" + salt + profile.to_bytes()).digest()
+
+
+def certificate_of(profile: Profile, registry: Registry) -> CertificateEntry:
+    """The certificate of a private profile.
+
+    Raises:
+        ProfileNotPrivate: a public profile has no owner.
+        ProofUncertified: the registry has none.
+    """
+    committed = commitment(profile)
+    found = registry.certificate(committed)
+    if found is None:
+        raise ProofUncertified(
+            f"version {registry.version} of the registry certifies no profile with the commitment {committed.hex()}; "
+            "have it certified, or give a newer registry"
+        )
+    return found
+
+
+def certified(profile: Profile, challenge: bytes) -> Profile:
+    """The profile under which an owner marks texts that are to be proved (section 4.6).
+
+    Its key follows from the owner's key, from all that was committed to, and from the challenge. So it is as good as
+    drawn when the challenge is, and any change of tokenizer, proxy LM or numbers makes another key.
+
+    Args:
+        profile: the private profile that was committed to.
+        challenge: of its certificate, 32 bytes.
+
+    Raises:
+        ProfileMalformed: the name is too long for ``certified`` to be added.
+        ProfileNotPrivate: a public profile has no owner.
+    """
+    check_private(profile)
+    return _changed(profile, _named(profile, "certified"), _derive(profile, b"certified-key/" + challenge, 32))
 
 
 def check_private(profile: Profile) -> None:
@@ -114,6 +155,11 @@ def _derive(profile: Profile, info: bytes, length: int) -> bytes:
     """HKDF-SHA256 (RFC 5869) of the key; the salt is the profile's digest, because two profiles may share a key."""
     salt = hashlib.sha256(profile.to_bytes()).digest()
     return HKDF(algorithm=SHA256(), length=length, salt=salt, info=_DOMAIN + info).derive(profile.key)
+
+
+def _named(profile: Profile, part: str) -> str:
+    """The name with a part before its version."""
+    return re.sub(r"\.(\d+)$", rf".{part}.\1", profile.name)
 
 
 def _changed(profile: Profile, name: str, key: bytes, **changes: object) -> Profile:

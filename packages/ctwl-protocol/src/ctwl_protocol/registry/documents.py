@@ -120,6 +120,8 @@ class Registry(Document):
                 raise ValueError("a certificate is dated after the registry that states it")
         if len({entry.name for entry in self.layouts()}) < len(self.layouts()):
             raise ValueError("two layouts have one name")
+        if len({entry.challenge for entry in self.certificates()}) < len(self.certificates()):
+            raise ValueError("two certificates have one challenge, which the second owner knew before")
         self._check_names()
         return self
 
@@ -169,6 +171,10 @@ class Registry(Document):
         """The specification's layouts and the registered ones."""
         return [*LAYOUTS, *(entry.layout for entry in self.layouts())]
 
+    def certificates(self) -> list[CertificateEntry]:
+        """The certificates, in the order in which they were added."""
+        return [entry for entry in self.entries if isinstance(entry, CertificateEntry)]
+
     def certificate(self, commitment: bytes) -> CertificateEntry | None:
         """Who had a commitment to a private profile certified, and when; None where nobody had."""
         found = self._by_identity.get(("certificate", commitment))
@@ -177,8 +183,7 @@ class Registry(Document):
     def certificates_of(self, owner: str) -> list[CertificateEntry]:
         """The certificates whose owner's name looks like this one: who has one spelled otherwise is no other owner."""
         alike = looks(owner)
-        entries = (entry for entry in self.entries if isinstance(entry, CertificateEntry))
-        return [entry for entry in entries if not alike.isdisjoint(looks(entry.owner))]
+        return [entry for entry in self.certificates() if not alike.isdisjoint(looks(entry.owner))]
 
     def expired(self, at: int) -> bool:
         """Whether this version has expired at a time in Unix seconds; decoders still use it."""

@@ -215,6 +215,7 @@ class CertificateEntry(_Entry):
 
     Attributes:
         commitment: 32 bytes (spec section 4.6).
+        challenge: 32 bytes that the registry drew when it had the commitment; the key that marks follows from both.
         owner: who had it certified, for people.
         since: when, in Unix seconds.
     """
@@ -223,6 +224,7 @@ class CertificateEntry(_Entry):
 
     kind: Literal["certificate"]
     commitment: Bytes32
+    challenge: Bytes32
     owner: Name
     since: Time
 

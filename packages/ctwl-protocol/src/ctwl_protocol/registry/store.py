@@ -23,6 +23,9 @@ from .workflow import Trusted
 
 _FILE, _LOCK = "trusted.state", ".lock"
 
+OFFERED = "a signed registry, signed under the root that is trusted here (default: the stored registry)"
+"""The help of an option that names a registry for :func:`trusted_with`."""
+
 _PATIENCE = 60.0
 """Seconds that an update waits for another one."""
 
@@ -82,6 +85,18 @@ def load_trusted(folder: str | Path | None = None) -> Trusted:
     except RegistryError as error:
         message = f"{path}: {error}; remove the file to start again from the wheel's registry"
         raise RegistryError("registry-state-malformed", message) from error
+
+
+def trusted_with(registry: str | Path | None) -> Trusted:
+    """What is trusted, with a registry from a file where one is given: verified as an update, and not stored.
+
+    Raises:
+        RegistryError: see :func:`load_trusted`, :func:`read_file` and :func:`~.workflow.update`.
+    """
+    trusted = load_trusted()
+    if registry is None:
+        return trusted
+    return workflow.update(trusted, now=int(time.time()), registry=read_file(registry))
 
 
 def save_trusted(trusted: Trusted, folder: str | Path | None = None) -> None:

@@ -15,18 +15,16 @@ from ctwl_protocol.command import closed_output_is_fine, command_parser, day, he
 from ctwl_protocol.environment import CACHE, PROXY, REGISTRY
 from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.files import write_atomically
-from ctwl_protocol.profile.private import check_private
-from ctwl_protocol.registry import load_trusted
-from ctwl_protocol.registry.store import read_file
-from ctwl_protocol.registry.workflow import update
+from ctwl_protocol.profile.private import certificate_of, certified
+from ctwl_protocol.registry.store import OFFERED, trusted_with
 
 from ...documents.files import read_text
 from ...errors import OptionOutOfRange, OutputExists, ProofUnfounded
-from ...options import ALPHA, add_alpha, add_proxy_options, check_alpha
-from ...report.wording import describe, format_p_value
+from ...options import add_alpha, add_proxy_options, check_alpha
+from ...report.wording import describe
 from ...text.input import read_bytes
 from .document import Proof
-from .verification import TRIED, has_public_proxy, verify
+from .verification import has_public_proxy, verify
 
 if TYPE_CHECKING:
     from ...decoder import Decoder
@@ -34,17 +32,18 @@ if TYPE_CHECKING:
 _REVEALS = """\
 A proof reveals the profile's key to everyone who reads it. They can then read every text of that profile and write
 others, so the proof proves nothing about texts that appear later. Make proofs from a user's profile (ctwl-profile
-for-user), not from the provider's own, from which all users' profiles follow. Have every profile certified
-(ctwl-profile commit) long before you need it.
+for-user), not from the provider's own, from which all users' profiles follow. Only texts that were marked under the
+certified profile (ctwl-profile certified) can be proved, so have every profile certified before you mark.
 
 """
 
 
 def _prove_parser() -> argparse.ArgumentParser:
     what = "Write a proof that a text carries a code of a private profile, for others to verify."
-    parser = command_parser("ctwl-decode prove", what, _REVEALS + help_in(main_prove.__doc__), PROXY)
+    parser = command_parser("ctwl-decode prove", what, _REVEALS + help_in(main_prove.__doc__), [*PROXY, REGISTRY])
     parser.add_argument("file", metavar="TEXT", help="a UTF-8 text file; - reads standard input")
     parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="the proof to write; never overwritten")
+    parser.add_argument("--registry", metavar="FILE", help=OFFERED)
     add_alpha(parser)
     add_proxy_options(parser, device=False)
     return parser
@@ -62,20 +61,9 @@ def _verify_parser() -> argparse.ArgumentParser:
         help="the day, in UTC, on which the text appeared as you know it, such as 2026-11-01",
     )
     parser.add_argument("--text", metavar="FILE", help="the text in question, to compare with the one in the proof")
-    parser.add_argument(
-        "--registry",
-        metavar="FILE",
-        help="a signed registry, signed under the root that is trusted here (default: the stored registry)",
-    )
+    parser.add_argument("--registry", metavar="FILE", help=OFFERED)
     add_proxy_options(parser, profile=False, device=False)
     add_alpha(parser)
-    parser.add_argument(
-        "--tried",
-        metavar="BITS",
-        type=int,
-        default=TRIED,
-        help=f"charge for 2^BITS keys tried (default {TRIED}); 0 where you trust that the owner drew the key at random",
-    )
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     return parser
 
@@ -86,6 +74,8 @@ def main_prove(argv: Sequence[str]) -> int:
     example:
       ctwl-decode prove letter.txt --profile ann.ctwl --out proof.ctwl
 
+    --profile is the profile that was committed to, from which the certified one follows.
+
     exit status: 0 the proof was written; 1 the text carries no code of the profile; 2 an error.
     """  # noqa: D405 - as argparse writes its headings
     arguments = _prove_parser().parse_args(argv)
@@ -93,8 +83,8 @@ def main_prove(argv: Sequence[str]) -> int:
     if arguments.out.exists():
         raise OutputExists(f"{arguments.out} exists already; name another file")
     text, profile = read_text(arguments.file), get_profile(arguments.profile)
-    check_private(profile)
-    decoder = _open_decoder(profile, arguments)
+    found = certificate_of(profile, trusted_with(arguments.registry).registry)
+    decoder = _open_decoder(certified(profile, found.challenge), arguments)
     report = decoder.decode(text, alpha=arguments.alpha, score="whole")
     try:
         proof = Proof.of(profile, text, report)
@@ -105,14 +95,7 @@ def main_prove(argv: Sequence[str]) -> int:
     write_atomically(arguments.out, proof.to_bytes(), mode=0o600, new=True)
     with closed_output_is_fine():
         print(f"{describe(report)}\nproof     {arguments.out}")
-    notes = [f"{arguments.out} reveals the key of {profile.name} to everyone who reads it"]
-    if report.p_value * 2.0**TRIED > ALPHA:
-        notes.append(
-            "it convinces only people who trust that the key was drawn at random (verify --tried 0); other people "
-            f"want a p-value of at most {format_p_value(ALPHA / 2.0**TRIED)}, so prove a longer text"
-        )
-    for each in notes:
-        note(f"ctwl-decode: note: {each}")
+    note(f"ctwl-decode: note: {arguments.out} reveals the key of {profile.name} to everyone who reads it")
     return 0
 
 
@@ -126,13 +109,14 @@ def main_verify(argv: Sequence[str]) -> int:
     """``ctwl-decode verify``; returns the exit status.
 
     A proof is verified if the signed registry certified its profile before the text appeared, and the text, decoded
-    anew, carries the code. You must know when the text appeared: a proof cannot say it. Give the text in question with
-    --text, or read the one in the proof. The proxy LM runs in float32, as everywhere a proof is made or verified.
+    anew under the certified profile, carries the code. You must know when the text appeared: a proof cannot say it.
+    Give the text in question with --text, or read the one in the proof. The proxy LM runs in float32, as everywhere a
+    proof is made or verified.
 
-    The p-value is multiplied by the number of keys that the owner had certified, and by the number that the owner may
-    have tried for each: whoever foresees a text can try keys until one happens to fit. The default charges 2^64, more
-    than anybody can try; most texts must then have 200 to 300 tokens. Verified means that somebody who held the key
-    wrote the code: the owner, or a user who got the profile from the owner.
+    The p-value is multiplied by the number of keys that the owner had certified. A key follows from the registry's
+    challenge, too, so its owner could fit nothing to it. If you fear that registry and owner tried challenges together,
+    divide --alpha by how many they may have tried: nobody can try 2^64, which makes 5e-24 of 1e-4. Verified means that
+    somebody who held the key wrote the code: the owner, or a user who got the profile from the owner.
 
     examples:
       ctwl-decode verify proof.ctwl --appeared 2026-11-01 --text letter.txt
@@ -145,9 +129,7 @@ def main_verify(argv: Sequence[str]) -> int:
         raise OptionOutOfRange("--appeared lies in the future; give the day on which the text appeared")
     proof = Proof.from_bytes(read_bytes(arguments.file, canonical.MAX_BYTES))
     text = None if arguments.text is None else read_text(arguments.text)
-    trusted = load_trusted()
-    if arguments.registry is not None:  # verified under the stored root, and not stored
-        trusted = update(trusted, now=int(time.time()), registry=read_file(arguments.registry))
+    trusted = trusted_with(arguments.registry)
 
     def opened(profile: Profile) -> Decoder:
         if arguments.proxy is None and not has_public_proxy(profile):
@@ -157,9 +139,7 @@ def main_verify(argv: Sequence[str]) -> int:
             )
         return _open_decoder(profile, arguments)
 
-    outcome = verify(
-        proof, trusted, arguments.appeared, opened, text=text, alpha=arguments.alpha, tried=arguments.tried
-    )
+    outcome = verify(proof, trusted, arguments.appeared, opened, text=text, alpha=arguments.alpha)
     told = {"verified": outcome.verified, **dataclasses.asdict(outcome)}
     with closed_output_is_fine():
         print(json.dumps(told, indent=2) if arguments.json else outcome)

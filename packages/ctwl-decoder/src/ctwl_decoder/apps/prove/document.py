@@ -22,7 +22,7 @@ class Proof(Document):
 
     Attributes:
         format: version of this schema.
-        profile: the profile's canonical encoding.
+        profile: the canonical encoding of the profile that was committed to.
         text: the text that carries the code, normalized: a proof has one form, so nothing in it is left to choose.
         code: the code of its strongest span.
     """
@@ -36,7 +36,12 @@ class Proof(Document):
 
     @classmethod
     def of(cls, profile: Profile, text: str, report: Report) -> Self:
-        """A proof of what the decoder found.
+        """A proof of what the decoder of the certified profile found.
+
+        Args:
+            profile: the profile that was committed to.
+            text: the text.
+            report: on the text, under the certified profile.
 
         Raises:
             ProfileNotPrivate: a public profile proves nothing.
@@ -45,8 +50,8 @@ class Proof(Document):
         check_private(profile)
         if not report.detected or report.code is None:
             raise ProofUnfounded(
-                f"the text carries no code of {profile.name} ({why_none(report)}), so there is nothing to prove; check "
-                "that it is the right profile"
+                f"the text carries no code of {report.profile} ({why_none(report)}), so there is nothing to prove; "
+                "check that it is the right profile, and that its certified one marked the text"
             )
         return cls(profile=profile.to_bytes(), text=normalized(text), code=report.code)
 

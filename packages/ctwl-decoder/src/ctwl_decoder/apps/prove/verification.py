@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ctwl_protocol import Profile, get_profile, published_names
-from ctwl_protocol.errors import ProfileNotPrivate
-from ctwl_protocol.profile.private import check_private, commitment
+from ctwl_protocol.errors import ProfileMalformed, ProfileNotPrivate, ProofUncertified
+from ctwl_protocol.profile.private import certificate_of, certified
 from ctwl_protocol.registry import Registry, Trusted
 from ctwl_protocol.registry.entries import CertificateEntry
 from ctwl_protocol.registry.workflow import date
 
-from ...errors import OptionOutOfRange, ProofLate, ProofRefused, ProofTextDiffers, ProofUncertified, ProofUnfounded
+from ...errors import ProofLate, ProofRefused, ProofTextDiffers, ProofUnfounded
 from ...options import ALPHA, check_alpha
 from ...report.wording import SUITS_KIND, format_p_value
 from .document import Proof, normalized
@@ -22,18 +22,7 @@ from .document import Proof, normalized
 if TYPE_CHECKING:
     from ...decoder import Decoder
 
-TRIED = 64
-"""Logarithm to base 2 of the keys that an owner may have tried for each one certified, and is charged with.
-
-Whoever foresees a text, or a passage in it, can try keys until one happens to show a code there, and have that one
-certified in time. Each key tried is one more chance. Nobody can try more than 2^64.
-"""
-
 _SPENT = "Everyone who has read this proof holds its key: it proves nothing about texts that appear from now on."
-_MADE = (
-    "Its weights or tokenizer are the owner's own: an owner who foresaw the text could have made them to fit. Believe "
-    "it only of a text that nobody could foresee."
-)
 _STEPS = ("registry", "profile", "date", "text", "code")
 
 
@@ -55,14 +44,12 @@ class Verification:
         owner: for whom the profile was certified; None if for nobody.
         binding: whether the registry is for production; one for tests binds nobody.
         appeared: the instant before which the profile had to be certified, Unix seconds.
-        own_making: whether the profile's proxy or tokenizer is not a published profile's.
     """
 
     steps: tuple[Step, ...]
     owner: str | None
     binding: bool
     appeared: int
-    own_making: bool
 
     @property
     def verified(self) -> bool:
@@ -78,7 +65,7 @@ class Verification:
             before = f"that {self.owner} had certified before {date(self.appeared)}"
             verdict = f"{verified}: the text carries a code under a key {before}."
         lines = [f"{step.name:<10} {'no: ' if step.code else ''}{step.words}" for step in self.steps]
-        return "\n".join([verdict, *lines, *([_MADE] if self.verified and self.own_making else []), _SPENT])
+        return "\n".join([verdict, *lines, _SPENT])
 
 
 def verify(
@@ -89,7 +76,6 @@ def verify(
     *,
     text: str | None = None,
     alpha: float = ALPHA,
-    tried: int = TRIED,
 ) -> Verification:
     """Check a proof.
 
@@ -97,35 +83,33 @@ def verify(
         proof: the proof.
         trusted: the registry, verified.
         appeared: when the text appeared, in Unix seconds, as the verifier knows it; a proof cannot say it.
-        open_decoder: opens a decoder of the profile, in the reference arithmetic, as on the device "cpu": owner and
-            verifier must compute the same. Called for a certified profile only.
+        open_decoder: opens a decoder of the certified profile, in the reference arithmetic, as on the device "cpu":
+            owner and verifier must compute the same.
         text: the text in question; where None, the verdict is about the text in the proof.
-        alpha: level of the test, on the p-value times the keys that the owner is charged with.
-        tried: see :data:`TRIED`; 0 to believe that the owner drew the key at random.
+        alpha: level of the test, on the p-value times the keys that the owner had certified.
 
     Raises:
-        OptionOutOfRange: alpha, tried.
+        OptionOutOfRange: alpha.
         CTWLError: the decoder cannot be opened.
     """
     check_alpha(alpha)
-    if not 0 <= tried <= 256:
-        raise OptionOutOfRange(f"tried is {tried}; keys have 256 bits, so it must be from 0 to 256")
     profile, registry = proof.opened(), trusted.registry
     passed = [trusted.label(int(time.time()))]
     certificate: CertificateEntry | None = None
     refused: tuple[Step, ...] = ()
     try:
-        certificate, words = _certified(profile, registry)
-        passed.append(words)
+        certificate = certificate_of(profile, registry)
+        marking = certified(profile, certificate.challenge)
+        passed.append(f"{profile.name}, certified for {certificate.owner} as {certificate.commitment.hex()[:16]}...")
         passed.append(_early(certificate, appeared))
         passed.append(_same(proof.text, text))
-        charge = _certificates(registry, certificate.owner, appeared), tried
-        passed.append(_carried(proof, open_decoder(profile), charge, alpha))
-    except (ProofRefused, ProfileNotPrivate) as refusal:
+        keys = _certificates(registry, certificate.owner, appeared)
+        passed.append(_carried(proof, open_decoder(marking), keys, alpha))
+    except (ProofRefused, ProofUncertified, ProfileNotPrivate, ProfileMalformed) as refusal:
         refused = (Step(_STEPS[len(passed)], str(refusal), refusal.code),)
     steps = tuple(Step(name, words) for name, words in zip(_STEPS, passed, strict=False))
     owner = certificate.owner if certificate else None
-    return Verification(steps + refused, owner, trusted.use == "production", appeared, _own_making(profile))
+    return Verification(steps + refused, owner, trusted.use == "production", appeared)
 
 
 def has_public_proxy(profile: Profile) -> bool:
@@ -133,30 +117,12 @@ def has_public_proxy(profile: Profile) -> bool:
     return profile.proxy in [get_profile(name).proxy for name in published_names()]
 
 
-def _own_making(profile: Profile) -> bool:
-    published = map(get_profile, published_names())
-    return (profile.proxy, profile.tokenizer) not in [(known.proxy, known.tokenizer) for known in published]
-
-
-def _certified(profile: Profile, registry: Registry) -> tuple[CertificateEntry, str]:
-    """Step 1: the profile is private, and the registry holds its commitment."""
-    check_private(profile)
-    committed = commitment(profile)
-    found = registry.certificate(committed)
-    if found is None:
-        raise ProofUncertified(
-            f"the registry of {date(registry.issued)} (version {registry.version}) certifies no profile with the "
-            f"commitment {committed.hex()}; a newer registry may"
-        )
-    return found, f"{profile.name}, certified for {found.owner} as {committed.hex()[:16]}..."
-
-
 def _early(certificate: CertificateEntry, appeared: int) -> str:
     """Step 2: the key was fixed before anybody could choose it to fit the text."""
     if certificate.since >= appeared:
         raise ProofLate(
             f"the profile was certified on {date(certificate.since)}, not before the text appeared on "
-            f"{date(appeared)}; the owner could have tried keys until one fitted"
+            f"{date(appeared)}; the owner could have had keys certified until one fitted"
         )
     return f"certified on {date(certificate.since)}, before {date(appeared)}"
 
@@ -171,13 +137,10 @@ def _same(proved: str, asked: str | None) -> str:
     return "the given one"
 
 
-def _carried(proof: Proof, decoder: Decoder, charge: tuple[int, int], alpha: float) -> str:
+def _carried(proof: Proof, decoder: Decoder, keys: int, alpha: float) -> str:
     """Step 4: decoded anew, the text carries the code, also beyond the chances that all the owner's keys had."""
-    certified, tried = charge
-    keys = certified * 2.0**tried
     report = decoder.decode(proof.text, alpha=alpha / keys, score="whole")
-    charged = f"{certified} certified key" + ("s" if certified > 1 else "")
-    charged += f", each one of 2^{tried} that may have been tried" if tried else ""
+    charged = f"{keys} certified key" + ("s" if keys > 1 else "")
     words = f"p = {format_p_value(min(1.0, report.p_value * keys))}: {format_p_value(report.p_value)} times {charged}"
     if not report.detected:
         hope = SUITS_KIND if report.p_value <= report.alpha else "A longer text may"

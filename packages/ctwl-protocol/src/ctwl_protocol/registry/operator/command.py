@@ -15,6 +15,9 @@ a whole ceremony: two of three people sign the root, one key signs the registry:
   ctwl-registry add model registry.ctwl --provider 42 --version 0 --name "Example 1"
   ctwl-registry sign registry.ctwl x.key              root.ctwl is here too: it says that x.key may
   ctwl-registry verify --root root.ctwl registry.ctwl
+a certificate for a private profile, whose owner sent $H, the output of ctwl-profile commit; its challenge is drawn now.
+Nobody gets another one, so sign and publish every certificate that you add, whatever its owner says then:
+  ctwl-registry add certificate registry.ctwl --commitment $H --owner "Example Ltd"
 a provider's own detector, to which every report that finds its code points:
   ctwl-registry detector registry.ctwl --provider 42 --scheme Ours --url https://example.org/detect
 later, a change, and another key for the registry:
@@ -124,7 +127,11 @@ _ADDITIONS: dict[str, tuple[str, list[argparse.ArgumentParser], dict[str, Any]]]
     "model": ("a model version of a provider", [_CODE, _VERSION, _NAME, _SINCE], {"until": None}),
     "epoch": ("a key epoch of a provider's sealed user ids", [_CODE, _EPOCH, _SINCE], {}),
     "layout": ("the meaning of a record's codes", [_NUMBER, _NAME, _OWNER_CODE, _FIELD], {}),
-    "certificate": ("a commitment to a private profile, now", [_COMMITMENT, _OWNER_NAME], {"since": None}),
+    "certificate": (
+        "a commitment to a private profile, now, with a fresh challenge",
+        [_COMMITMENT, _OWNER_NAME],
+        {"since": None},
+    ),
 }
 """What ``add`` adds: a text for the help, the options, and the fields that no option sets."""
 

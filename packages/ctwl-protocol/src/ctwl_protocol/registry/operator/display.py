@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..documents import Registry, Role, Root
-from ..entries import CertificateEntry, ProviderEntry
+from ..entries import ProviderEntry
 from ..envelope import Envelope
 from ..workflow import Trusted, date
 
@@ -76,9 +76,7 @@ def _registry_text(registry: Registry) -> str:
             for entry in registry.layouts()
         ],
         ("since", "certificate of", "commitment"): [
-            [date(entry.since), entry.owner, entry.commitment.hex()]
-            for entry in registry.entries
-            if isinstance(entry, CertificateEntry)
+            [date(entry.since), entry.owner, entry.commitment.hex()] for entry in registry.certificates()
         ],
     }
     return "\n\n".join(_table(head, rows) for head, rows in tables.items() if rows) or "no entries"

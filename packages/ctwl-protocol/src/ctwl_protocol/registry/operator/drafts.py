@@ -5,6 +5,7 @@ Each function takes a document and returns another. It refuses what clients woul
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -90,7 +91,7 @@ def revise(envelope: Envelope, change: Change | None, *, now: int, days: int, ve
 
 
 def add(registry: Registry, kind: str, **fields: Any) -> Registry:
-    """Append an entry, or a model or an epoch of a provider.
+    """Append an entry, or a model or an epoch of a provider. A certificate's challenge is drawn here.
 
     Args:
         registry: the registry.
@@ -105,6 +106,8 @@ def add(registry: Registry, kind: str, **fields: Any) -> Registry:
     """
     if "since" in fields and fields["since"] is None:
         fields["since"] = registry.issued
+    if kind == "certificate":
+        fields["challenge"] = os.urandom(32)
     if kind in ("model", "epoch"):
         owner = _provider(registry, fields.pop("code"))
         return _with_provider(registry, owner.code, {f"{kind}s": [*owner.model_dump()[f"{kind}s"], fields]})
