@@ -130,7 +130,7 @@ def proved(texts: int, tokens: int, rng: np.random.Generator, seed: int) -> dict
     trusted = replace(brought, registry=given)
     marking = proxy.shared_with(certified(own, certificate_of(own, given).challenge))
     written = Encoder(*load_model("smollm2"), marking).generate(
-        news_prompts(texts), PROVIDER, VERSION, strategy=Strategy.UNBIASED, temperature=1.0, seed=seed,
+        news_prompts(texts), PROVIDER, VERSION, strategy=Strategy.RACE, temperature=1.0, seed=seed,
         max_new_tokens=tokens, min_new_tokens=tokens,
     )  # fmt: skip
     verified, p_values = 0, list[float]()
