@@ -250,8 +250,8 @@ def _notes(report: Report) -> list[str]:
     elif report.outcome == "none":
         few = " That is few." if report.tokens < ENOUGH_TOKENS else ""
         notes = [f"Not shown: a mark of {report.profile} in this text of {report.tokens} tokens.{few} {SHOWS_FROM}"]
-        more = LIGHT if report.read == "light" else STRONGER if report.reading_model is None else None
-        notes += [*[more] * (more is not None), NO_PROOF]
+        notes += [LIGHT] if report.read == "light" else [STRONGER] if report.reading_model is None else []
+        notes.append(NO_PROOF)
     return [*notes, *(mark.says for mark in report.other_marks)]
 
 
