@@ -158,7 +158,7 @@ def main(options: Options) -> Result:
         model, tokenizer = real_models.load(name)
         for how in SETTINGS:
             rng = np.random.default_rng(options.seed)
-            texts = Answers(name, "plain", *how, tokens=options.tokens, seed=options.seed).of(prompts)
+            texts = Answers(name, 0.0, *how, tokens=options.tokens, seed=options.seed).of(prompts)
             found: dict[str, list[Chances]] = {scheme: [] for scheme in SCHEMES}
             plain, runs = list[Chances](), {scheme: list[float]() for scheme in SCHEMES}
             for prompt, text in tracked(list(zip(prompts, texts, strict=True)), f"{name}, T = {how[0]}"):

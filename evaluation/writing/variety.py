@@ -1,11 +1,10 @@
-"""What does a strategy cost, and what makes answers to one question vary more?
+"""What does a share cost, and how alike does it make answers?
 
 Models answer held-out questions of a chat, each question twice:
 
-- unmarked, and by each strategy with a nonce for each answer, as a provider writes them;
-- by the default strategy with one code in all answers, the worst case: after one context it prefers the same words;
-- the same in ways that may help: a smaller share, and longer contexts, which come back less often: profiles that
-  differ from the published one in nothing but ``h``.
+- unmarked, and by ``race`` with the default share and a nonce for each answer, as a provider writes them;
+- with one code in all answers, the worst case, since after one context it prefers the same words: by the default share,
+  a smaller and a larger one.
 
 For each way:
 
@@ -13,14 +12,14 @@ For each way:
   replaced by synonyms;
 - change: of the NLL that the model expects of a token, by the mark, at each step of an answer; and the NLL of the
   answers beside that of unmarked ones, question by question;
-- repeated: the share of an answer's contexts that it had before;
+- repeated: the share of an answer's contexts that it had before, beside unmarked answers; and how long answers are;
 - shared runs: the share of an answer's runs of three proxy tokens that the other answer to its question has, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -29,10 +28,10 @@ from numpy.typing import NDArray
 
 from ctwl_decoder import Decoder
 from ctwl_encoder import Encoder
-from ctwl_encoder.options import SHARE, GenerationOptions, strategy_for
+from ctwl_encoder.options import GenerationOptions, share_for
 from ctwl_encoder.plan.statistics import shared_runs
 from ctwl_encoder.plan.writing import Text, write_batch
-from ctwl_protocol import Beacon, Profile
+from ctwl_protocol import Beacon
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.text.positions import positions
 
@@ -40,7 +39,7 @@ from ..shared import real_models
 from ..shared.answers import prompts_of
 from ..shared.cache import recalled, sources
 from ..shared.editing import reworded
-from ..shared.experiment import OFFLINE, SAMPLED, Options, Result, experiment, tracked
+from ..shared.experiment import OFFLINE, Options, Result, experiment, tracked
 from ..shared.measures import beside, mean, rate
 from ..shared.texts import PROVIDER, VERSION
 
@@ -53,8 +52,8 @@ REPLACED = 0.1
 NONCE = 7
 """One for all answers, where they share their code."""
 
-HELPS: tuple[dict[str, Any], ...] = ({"share": 0.3}, {"share": 0.1}, {"context": 2}, {"context": 4})
-"""What may make answers with one code vary more, see :class:`Answers`."""
+OTHERS = (0.3, 0.95)
+"""Shares beside the default, where all answers have one code."""
 
 
 @dataclass(frozen=True)
@@ -63,46 +62,35 @@ class Answers:
 
     Attributes:
         model: see :func:`real_models.load`.
-        strategy: "plain", or the encoder's.
+        share: of ``race``; 0 for no mark.
         temperature: of sampling.
         top_p: of sampling.
         one_code: whether all answers have one code; else a nonce of their own.
-        context: proxy tokens in a context of the profile.
-        share: of ``race``.
         tokens: of the model, at most, in each answer.
         seed: of sampling.
     """
 
     model: str
-    strategy: str
+    share: float
     temperature: float
     top_p: float
     one_code: bool = False
-    context: int = 1
-    share: float = SHARE
     tokens: int = 200
     seed: int = 1
-
-    @property
-    def profile(self) -> Profile:
-        """The offline profile with contexts of this length."""
-        return _proxy().profile.model_copy(update={"context_length": self.context})
 
     def of(self, prompts: Sequence[str]) -> list[Text]:
         """An answer to each prompt, found written or written now."""
         return recalled(partial(self._written, prompts), "variety", sources(__file__), self, tuple(prompts))
 
     def _written(self, prompts: Sequence[str]) -> list[Text]:
-        encoder = Encoder(*_model(self.model), _proxy().shared_with(self.profile))
-        marks = self.strategy != "plain"
-        marking: dict[str, Any] = {"strategy": self.strategy, "share": self.share} if marks else {}
+        encoder = Encoder(*_model(self.model), _proxy())
+        marking: dict[str, Any] = {"share": self.share} if self.share else {}
         options = GenerationOptions(
-            temperature=self.temperature, top_p=self.top_p, seed=self.seed, max_new_tokens=self.tokens,
-            **marking,
-        )  # fmt: skip
+            temperature=self.temperature, top_p=self.top_p, seed=self.seed, max_new_tokens=self.tokens, **marking
+        )
         nonces = np.random.default_rng(self.seed).integers(64, size=len(prompts)).tolist()
         codes = [Beacon(PROVIDER, VERSION, NONCE if self.one_code else nonce).code for nonce in nonces]
-        texts, _ = write_batch(encoder, prompts, codes if marks else None, options)
+        texts, _ = write_batch(encoder, prompts, codes if self.share else None, options)
         return texts
 
 
@@ -116,15 +104,13 @@ def _proxy() -> Proxy:
     return open_proxy(OFFLINE)
 
 
-def ways(model: str, *, helps: bool) -> Iterator[Answers]:
+def ways(model: str) -> Iterator[Answers]:
     """The ways of one model, for each setting the unmarked one first."""
     for temperature, top_p in SETTINGS:
-        asked, default = partial(Answers, model, temperature=temperature, top_p=top_p), strategy_for(None, temperature)
-        yield asked("plain")
-        yield from (asked(strategy.value) for strategy in SAMPLED)
-        yield asked(default, one_code=True)
-        if helps and temperature < 1:
-            yield from (asked(default, one_code=True, **each) for each in HELPS)
+        asked, default = partial(Answers, model, temperature=temperature, top_p=top_p), share_for(temperature)
+        yield asked(0.0)
+        yield asked(default)
+        yield from (asked(share, one_code=True) for share in (default, *OTHERS))
 
 
 def measured(asked: Answers, prompts: Sequence[str], plain: Sequence[Text]) -> dict[str, Any]:
@@ -135,28 +121,35 @@ def measured(asked: Answers, prompts: Sequence[str], plain: Sequence[Text]) -> d
         prompts: the questions, all of them twice.
         plain: the unmarked answers to them.
     """
-    answers, proxy = asked.of(prompts), _proxy().shared_with(asked.profile)
-    ids = [proxy.tokenizer.encode(answer.text) for answer in answers]
-    contexts = [positions(row, asked.profile.prefix_length, asked.context).contexts for row in ids]
-    repeated = [1 - len(np.unique(some, axis=0)) / max(len(some), 1) for some in contexts]
-    row = {name: getattr(asked, name) for name in ("model", "temperature", "strategy")} | {
+    answers, ids, of_plain = asked.of(prompts), *(list(map(_ids, texts)) for texts in (asked.of(prompts), plain))
+    row = {name: getattr(asked, name) for name in ("model", "temperature", "share")} | {
         "top-p": asked.top_p,
-        "default": asked.strategy == strategy_for(None, asked.temperature),
+        "default": asked.share == share_for(asked.temperature),
         "one code": asked.one_code,
-        "context": asked.context,
-        "share": asked.share,
         "proxy tokens": round(float(np.mean([len(row) for row in ids])), 1),
         "entropy of the choice": round(float(np.mean([answer.entropy for answer in answers])), 3),
-        "repeated": round(float(np.mean(repeated)), 3),
+        "repeated": round(float(np.mean([_repeated(row) for row in ids])), 3),
         "shared runs": mean(_shared(ids)),
     }
-    if asked.strategy != "plain":
-        ids_of_plain = [proxy.tokenizer.encode(answer.text) for answer in plain]
-        row["shared runs beside plain"] = beside(_shared(ids), _shared(ids_of_plain))
+    if asked.share:
+        row["shared runs beside plain"] = beside(_shared(ids), _shared(of_plain))
+        row["repeated beside plain"] = beside(*(np.array(list(map(_repeated, some))) for some in (ids, of_plain)))
+        row["tokens beside plain"] = beside(*(np.array([float(len(row)) for row in some]) for some in (ids, of_plain)))
         row["change"] = mean(np.array([answer.change for answer in answers]))
         row["NLL"] = beside(_by_question(answers), _by_question(plain))
-        row |= _found(Decoder(proxy), answers)
+        row |= _found(Decoder(_proxy()), answers)
     return row
+
+
+def _ids(answer: Text) -> NDArray[np.int64]:
+    return _proxy().tokenizer.encode(answer.text)
+
+
+def _repeated(ids: NDArray[np.int64]) -> float:
+    """The share of a text's contexts that it had before."""
+    profile = _proxy().profile
+    contexts = positions(ids, profile.prefix_length, profile.context_length).contexts
+    return 1 - len(np.unique(contexts, axis=0)) / max(len(contexts), 1)
 
 
 def _shared(ids: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
@@ -192,15 +185,13 @@ def _found(decoder: Decoder, answers: Sequence[Text]) -> dict[str, Any]:
     models="qwen2.5-coder-0.5b qwen2.5-coder-1.5b smollm2", kind="articles", questions=10, tokens=200, seed=1,
 )  # fmt: skip
 def main(options: Options) -> Result:
-    """Run the experiment; the first model alone also in the ways that may help."""
+    """Run the experiment."""
     rows: list[dict[str, Any]] = []
-    models = options.models.split()
-    for model in models:
+    for model in options.models.split():
         prompts = prompts_of(model, options.kind, options.questions) * 2
         plain: list[Text] = []
-        for asked in tracked(list(ways(model, helps=model == models[0])), model):
-            if asked.strategy == "plain":
-                plain = asked.of(prompts)
+        for asked in tracked([replace(each, tokens=options.tokens, seed=options.seed) for each in ways(model)], model):
+            plain = plain if asked.share else asked.of(prompts)
             rows.append(measured(asked, prompts, plain))
     return {"settings": {"words replaced": REPLACED}, "rows": rows}
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 import rebuild
-import yaml
-
 import sbom
+import yaml
 
 WORKFLOWS = sorted((rebuild.ROOT / ".github" / "workflows").glob("*.yml"))
 FETCHES = r"\b(pip|pipx|uv|npm|npx|curl|wget|apt-get|docker|make|sudo)\b"
