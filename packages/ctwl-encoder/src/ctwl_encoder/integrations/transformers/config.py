@@ -152,6 +152,7 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
         other.validate()
         return other
 
+    @torch.compiler.disable  # type: ignore[untyped-decorator]  # so that generate may be compiled around it
     def construct_processor(self, vocab_size: int, device: torch.device | str | None) -> LogitsProcessor:  # noqa: ARG002
         """A processor for the call of ``generate`` that is running, which runs it after all others.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
@@ -21,13 +22,16 @@ from ...core.marker import Marker
 from ...core.payload import Payload
 from ...core.strategies import Decoding, Strategy
 from ...core.text_state import TextState
-from ...errors import OptionOutOfRange, StrategyUnsuitable
+from ...errors import FaintText, OptionOutOfRange, StrategyUnsuitable
 from ...options import MarkingOptions
-from .sampling import refuse_continuous_batching, sampling_of_the_call, warper_after
+from .sampling import has_choice, refuse_continuous_batching, refuse_single, sampling_of_the_call, warpers_around
 
 SAVED = "CTWL: import ctwl_encoder.integrations.transformers before you load this"
 """A field of all configs of ours, which transformers saves with a model. Without this package it cannot load them, and
 repeats the name of the first field."""
+
+_NO_CHOICE = 32
+"""After so many tokens without a choice, its user hears of it; a grammar's fixed beginning is shorter. By hand."""
 
 
 def not_saved(what: str) -> dict[str, Any]:
@@ -99,9 +103,12 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
         self._decoding = decoding
         self._strength = options.strength_of(strategy)
         self._given = payloads
+        self._is_checked = False
+        self._steps_without_choice = 0
         self._prompts: NDArray[np.int64] | None = None
         self._texts: dict[tuple[Payload, int, int], TextState] = {}
 
+    @torch.compiler.disable  # type: ignore[untyped-decorator]  # so that generate may be compiled around it
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """Mark one step.
 
@@ -118,10 +125,13 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
             StrategyUnsuitable: the call of ``generate`` chooses tokens in a way that does not suit; the rows do not
                 begin with the prompts of the first step.
             ModelFailed: a row has no finite maximum.
+
+        Warns:
+            FaintText: so far, each step had a single token to choose from.
         """
         ids: NDArray[np.int64] = input_ids.cpu().numpy()
+        self._is_checked = self._is_checked or self._check_call(scores.shape[1])
         if self._prompts is None:
-            self._check_call()
             self.marker.bridge.check_size(scores.shape[1])
             self._prompts, self.payloads = ids, self._payloads_of_rows(ids)
         start = self._prompts.shape[1]
@@ -133,6 +143,7 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
         generated = ids[:, start:]
         texts = [self.text(payload, row) for payload, row in zip(self.payloads, generated, strict=True)]
         check_finite(scores)
+        self._warn_without_choice(scores)
         if self._on_host:
             rows = scores.to("cpu", torch.float32, copy=True)
             self.marker.mark(texts, rows.numpy())
@@ -141,21 +152,48 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
         self.marker.mark(texts, scores)
         return scores
 
-    def _check_call(self) -> None:
-        """Refuse a strategy or a way of decoding that does not suit the running call: StrategyUnsuitable."""
+    def _check_call(self, size: int) -> bool:
+        """Refuse a strategy, settings or a way of decoding that do not suit the running call: StrategyUnsuitable.
+
+        Args:
+            size: the number of logits.
+
+        Returns:
+            Whether the call could be checked: an assistant's could not, which drafts by settings of its own.
+        """
         sampling = sampling_of_the_call()
         if sampling is None:
-            return
+            return True
+        if sampling.is_draft:
+            return False
         strategy = self.marker.strategy
         sampling.strategy(strategy)
-        if strategy.keeps_distribution and (later := warper_after()):
+        before, after = warpers_around()
+        if strategy.keeps_distribution and after:
             raise StrategyUnsuitable(
-                f"{strategy} has to run after {later}; pass watermarking_config=ProcessorConfig(processor) in place of "
-                "logits_processor"
+                f"{strategy} has to run after {type(after[0]).__name__}; pass "
+                "watermarking_config=ProcessorConfig(processor) in place of logits_processor"
             )
+        refuse_single([*before, *after], size)
         if self._decoding not in (Decoding.ANY, sampling.decoding):
             raise StrategyUnsuitable(
                 f"decoding is {self._decoding}, and generate was called for another way; leave decoding out"
+            )
+        return True
+
+    def _warn_without_choice(self, scores: torch.Tensor) -> None:
+        """Warn (FaintText) at one step, where no row had a second token in it or before; float (rows, size)."""
+        if self._steps_without_choice > _NO_CHOICE:
+            return
+        self._steps_without_choice += 1
+        if bool(has_choice(scores).any()):
+            self._steps_without_choice = _NO_CHOICE + 1
+        elif self._steps_without_choice == _NO_CHOICE:
+            warnings.warn(
+                f"the first {_NO_CHOICE} tokens were each the only one left by the settings of sampling or by a "
+                "grammar, and carry no mark",
+                FaintText,
+                stacklevel=2,
             )
 
     def text(self, payload: Payload, generated: NDArray[np.int64]) -> TextState:

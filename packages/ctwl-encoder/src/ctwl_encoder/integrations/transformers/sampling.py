@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import inspect
+import math
 from dataclasses import dataclass
 from typing import Any, Self
 
 import torch
-from transformers import GenerationConfig, LogitsProcessorList
+from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
 from transformers.generation import GenerationMode
 
 from ...core.strategies import Decoding, Strategy
 from ...errors import SamplingUnknown, StrategyUnsuitable
-from ...options import only_the_likeliest, strategy_for
+from ...options import strategy_for
 
 _DECODING = {
     GenerationMode.SAMPLE: Decoding.SAMPLED,
@@ -21,6 +22,9 @@ _DECODING = {
     GenerationMode.BEAM_SEARCH: Decoding.ANY,
     GenerationMode.BEAM_SAMPLE: Decoding.ANY,
 }
+
+_NEVER = 2**-20
+"""A token of this probability is hardly drawn in a whole text. Chosen by hand."""
 
 
 @dataclass(frozen=True)
@@ -50,14 +54,16 @@ class Sampling:
             assistant: the model that drafts, where there is one.
 
         Raises:
-            StrategyUnsuitable: there is nothing to choose.
+            StrategyUnsuitable: an assistant's choices are mixed into the model's, and may carry no mark.
         """
         decoding = _DECODING.get(given.get_generation_mode(assistant))
         if decoding is None:
             return None
+        if getattr(given, "assistant_ensemble_weight", None) is not None:  # transformers 5.0 has none
+            raise StrategyUnsuitable(
+                "assistant_ensemble_weight writes what an assistant model would, unmarked; omit it"
+            )
         sampled = given.do_sample is True and given.num_beams in (None, 1)
-        if sampled and (single := only_the_likeliest(given.top_k, given.top_p, given.min_p)):
-            raise StrategyUnsuitable(f"{single} leaves no choice to sample from; change it, or pass do_sample=False")
         temperature = 1.0 if given.temperature is None else float(given.temperature)
         bounds = ((name, getattr(given, name)) for name in ("max_new_tokens", "max_length"))
         return cls(
@@ -105,19 +111,50 @@ def sampling_of_the_call() -> Sampling | None:
     return None  # a loop of the caller's own, whatever its variables are called
 
 
-def warper_after() -> str | None:
-    """The first of transformers' temperature, top-k and the like that runs after the running processor, by its name.
+def warpers_around() -> tuple[list[LogitsProcessor], list[LogitsProcessor]]:
+    """What transformers runs before and after the running processor: its temperature, top-k and the like.
 
-    It is None where there is none, or where that is not known: the caller's frames are searched, as above.
+    Both are empty where that is not known: the caller's frames are searched, as above.
     """
     frame = inspect.currentframe()
     while frame is not None:
         ran, running = frame.f_locals.get("self"), frame.f_locals.get("processor")
         if isinstance(ran, LogitsProcessorList) and running in ran:
-            later = [type(each).__name__ for each in ran[ran.index(running) + 1 :]]
-            return next((name for name in later if name.endswith("LogitsWarper")), None)
+            place = ran.index(running)
+            before, after = (
+                [each for each in part if type(each).__name__.endswith("LogitsWarper")]
+                for part in (ran[:place], ran[place + 1 :])
+            )
+            return before, after
         frame = frame.f_back
-    return None
+    return [], []
+
+
+def refuse_single(warpers: list[LogitsProcessor], size: int) -> None:
+    """Refuse settings of sampling that leave one token of any text: StrategyUnsuitable.
+
+    Whatever their names, they are tried on three distributions: many tokens that are about equally likely, some that
+    are less and less likely, and two that are much likelier than all else.
+
+    Args:
+        warpers: what cuts the distribution, in its order.
+        size: the number of logits.
+    """
+    many, ranks = min(100, size), torch.arange(size)
+    scores = torch.stack([math.log(0.999) * ranks, math.log(0.7) * ranks, -math.log(8) * (ranks // 2) - ranks % 2 / 8])
+    scores[:, many:] = -1e4
+    for warper in warpers:
+        scores = warper(torch.zeros((len(scores), 1), dtype=torch.int64), scores)
+        if not has_choice(scores).any():
+            raise StrategyUnsuitable(
+                f"{type(warper).__name__} leaves one token, so there is no choice to sample from: change its setting "
+                "(generate's argument of a like name), or pass do_sample=False"
+            )
+
+
+def has_choice(scores: torch.Tensor) -> torch.Tensor:
+    """Which rows, bool (rows,), of logits, float (rows, size), have a second token that may ever be drawn."""
+    return torch.softmax(scores, dim=1).topk(2, dim=1).values[:, 1] > _NEVER
 
 
 def strategy_of(named: Strategy | None, sampling: Sampling | None) -> Strategy:
@@ -141,6 +178,11 @@ def strategy_of(named: Strategy | None, sampling: Sampling | None) -> Strategy:
     return named
 
 
+NO_CONTINUOUS_BATCHING = (
+    "transformers' continuous batching runs no watermark; use generate without cache_implementation='paged', or vLLM"
+)
+
+
 def refuse_continuous_batching(device: torch.device | str | None) -> None:
     """Refuse a processor for continuous batching, which mixes rows of several texts, and drops most processors.
 
@@ -150,7 +192,4 @@ def refuse_continuous_batching(device: torch.device | str | None) -> None:
         StrategyUnsuitable: always in that case.
     """
     if device is None:
-        raise StrategyUnsuitable(
-            "transformers' continuous batching runs no watermark; use generate without cache_implementation='paged', "
-            "or vLLM"
-        )
+        raise StrategyUnsuitable(NO_CONTINUOUS_BATCHING)
