@@ -47,8 +47,7 @@ one sum over all slots is tested (evaluation/reading/records.py)."""
 
 COOLING = 4.5
 """Below temperature 1, with top-p 0.95, the evidence of a token falls as this power of the temperature. Fitted by hand
-to ``gumbel`` at 0.7, found in nearly all news of 200 tokens (evaluation/reading/entropy.py), where a fourth of them do
-at 1."""
+to texts of SmolLM2 at 0.7 (evaluation/reading/models.py)."""
 
 COLDEST = 0.3
 """Below this temperature nothing was measured. Chosen by hand: the evidence is next to none there."""
