@@ -52,6 +52,7 @@ from ctwl_encoder.plan.statistics import (
     tokens_until,
 )
 from ctwl_encoder.plan.terminal import show
+from ctwl_encoder.plan.wording import sentences
 from ctwl_encoder.plan.writing import Writer
 from ctwl_protocol import Profile, get_profile
 from ctwl_protocol.errors import ProxyNotFound
@@ -74,7 +75,7 @@ def row(marking: Marking, found: int, shared: float = 0.05) -> Row:
     around = Estimate(shared, shared / 2, shared * 2)
     curve = [(100, found / 64), (200, found / 32)]
     mark = Effect(
-        share(found, 32), Needed(None, 175, None), curve, Estimate(0.001, -0.01, 0.02), around, 1.5, around, 1.07
+        share(found, 32), Needed(None, 175, None), curve, Estimate(0.001, -0.01, 0.02), 0.6, around, 1.5, around, 1.07
     )
     return Row(marking, 200.0, 1.2, Estimate(1.4, 1.3, 1.5), around, mark)
 
@@ -87,7 +88,14 @@ def result(*found: int, agreed: float = 1.0, **changed: Any) -> Result:
     plain = Row(PLAIN, 200.0, 1.1, Estimate(1.4, 1.3, 1.5), Estimate(0.04, 0.03, 0.05))
     rows = [row(*each) for each in zip(tried, found, strict=True)]
     chosen = Recommendation(choose([each / 32 for each in found]), agreed, default_marking(temperature))
-    return Result(asked, plain, rows, chosen)
+    return Result(asked, plain, rows, chosen, 9.2, 13.9)
+
+
+def test_the_budget_of_the_evidence_is_told() -> None:
+    """1.2 nats of choice and 0.6 that the mark decides, for each of 200 tokens; 9.2 and 13.9 nats are needed."""
+    told = " ".join(sentences(result(30, 31)))
+    for words in ("200 tokens is 240", "decides 120", "needs 23: 9 for the level, 14 for the codes"):
+        assert words in told
 
 
 # figures

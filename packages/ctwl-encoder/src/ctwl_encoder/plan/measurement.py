@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ctwl_protocol.records.beacon import NONCE_COUNT
 
+from ..core.expected_evidence import READERS_LEVEL, needed_bits
 from ..core.strategies import Decoding
 from ..encoder import Encoder
 from ..options import GenerationOptions
@@ -94,7 +95,9 @@ def measure(
     found = np.array([[np.mean([at is not None for at in group]) for group in each.found_at] for each in marked])
     taken = choose(found.mean(axis=1).tolist())
     chosen = Recommendation(taken, agreement(found, picks), default_marking(options.temperature))
-    return Result(settings, first, rows, chosen)
+    level = -math.log(READERS_LEVEL)
+    codes = math.log(2) * needed_bits(encoder.proxy.profile) - level
+    return Result(settings, first, rows, chosen, level, codes)
 
 
 def _measured(writer: Writer, reader: Reader, marking: Marking, tokens: int, progress: Progress) -> _Measured:
@@ -139,6 +142,7 @@ def _row(marking: Marking, measured: _Measured, plain: _Measured, picks: NDArray
             needed=tokens,
             curve=curve,
             change=estimate(measured.mean("change"), picks),
+            decided=estimate(measured.mean("decided"), picks).mean,
             nll_over_plain=estimate(measured.mean("nll") - plain.mean("nll"), picks),
             shared_over_plain=shared.mean / usual if usual else math.nan,
             shared_with_one_nonce=estimate(same, picks) if twins else None,

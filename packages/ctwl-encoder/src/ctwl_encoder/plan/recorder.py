@@ -64,17 +64,17 @@ class Recorder:
         return _Step(self._after)
 
     def steps(self, last: NDArray[np.int64]) -> NDArray[np.float64]:
-        """What was measured: float64 (3, steps, rows).
+        """What was measured: float64 (4, steps, rows).
 
-        These are the NLL of the chosen tokens under the model, what marking changes in its expectation, and the entropy
-        of what each token is drawn from without the mark; all in nats.
+        These are the NLL of the chosen tokens under the model, what marking changes in its expectation, the entropy of
+        what each token is drawn from without the mark, and the part of it that the mark decides; all in nats.
 
         Args:
             last: int64 (rows,), the tokens of the last step.
         """
         nll = [*self._nll, self._chosen(torch.from_numpy(last).to(self._device))]
-        change, entropy = torch.stack(self._steps).unbind(dim=1)
-        found: NDArray[np.float64] = torch.stack([torch.stack(nll), change, entropy]).double().cpu().numpy()
+        measured = torch.stack(self._steps).unbind(dim=1)
+        found: NDArray[np.float64] = torch.stack([torch.stack(nll), *measured]).double().cpu().numpy()
         return found
 
     def _chosen(self, tokens: torch.Tensor) -> torch.Tensor:
@@ -99,10 +99,12 @@ class Recorder:
         ended = self._now()
         unmarked = self._probabilities(logits)
         entropy = torch.special.entr(unmarked).sum(dim=1)
-        change = torch.zeros_like(entropy)
+        change = decided = torch.zeros_like(entropy)
         if marked is not logits:
-            change = expected_change(self._probabilities(marked), unmarked, self._surprise)
-        self._steps.append(torch.stack([change, entropy]))
+            drawn = self._probabilities(marked)
+            change = expected_change(drawn, unmarked, self._surprise)
+            decided = torch.special.xlogy(drawn, drawn / unmarked.clamp(min=1e-30)).sum(dim=1)
+        self._steps.append(torch.stack([change, entropy, decided]))
         self.marking += ended - began
         self.measuring += self._now() - ended
         return marked

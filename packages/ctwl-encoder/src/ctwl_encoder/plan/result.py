@@ -50,6 +50,7 @@ class Effect:
         needed: tokens until nine texts in ten are found.
         curve: lengths at which the share that is found rises, each with the share from there on.
         change: what marking changes in the NLL that is expected, step by step.
+        decided: the part of the choice that the mark decides, nats a token.
         nll_over_plain: how the NLL of the texts differs from that of the plain ones, paired by prompt.
         shared_over_plain: how often as many runs of tokens two texts of a prompt share as plain ones do.
         shared_with_one_nonce: the share of runs that two texts of a prompt share where their nonces are equal; None
@@ -61,6 +62,7 @@ class Effect:
     needed: Needed
     curve: Sequence[tuple[int, float]]
     change: Estimate
+    decided: float
     nll_over_plain: Estimate
     shared_over_plain: float
     shared_with_one_nonce: Estimate | None
@@ -113,12 +115,15 @@ class Result:
         plain: the row of plain texts.
         rows: one for each marking, the gentlest first.
         recommendation: which of them to take.
+        level, codes: nats of evidence that a reader needs for the level, and for the number of codes.
     """
 
     settings: Settings
     plain: Row
     rows: Sequence[Row]
     recommendation: Recommendation
+    level: float
+    codes: float
 
     @property
     def taken(self) -> Row:

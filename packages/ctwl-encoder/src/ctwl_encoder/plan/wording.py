@@ -89,7 +89,7 @@ def headline(result: Result) -> str:
 
 def sentences(result: Result) -> list[str]:
     """Why, how sure, and what else to know."""
-    found = [*_others(result), *_what_helps(result), _how_sure(result)]
+    found = [*_others(result), *_what_helps(result), _how_sure(result), *_budget(result)]
     taken, default = result.taken.marking, result.recommendation.default
     if taken == default:
         found.append(f"{default.name} is also what the encoder takes by itself at this temperature.")
@@ -147,6 +147,21 @@ def _how_sure(result: Result) -> str:
         few = f"{count} prompts are" if count > 1 else "one prompt is"
         return f"{told}. But {few} too few to be sure: give {_ENOUGH_PROMPTS} or more ({advice})."
     return f"{told}. It is sure for prompts like these, and says nothing of others."
+
+
+def _budget(result: Result) -> list[str]:
+    """Where the evidence of a text goes, in nats; nothing where nothing is drawn."""
+    row = result.taken
+    if not result.settings.sampling["temperature"]:
+        return []
+    choice, decided = row.tokens * row.entropy, row.tokens * _effect(row).decided
+    level, codes = result.level, result.codes
+    return [
+        f"Where the evidence goes, in nats: the choice of a text of {row.tokens:.0f} tokens is {choice:.0f}, of which the "
+        f"mark decides {decided:.0f}. A reader sees a part of that, more of it by a model that is nearer to yours. Over "
+        f"all codes it needs {level + codes:.0f}: {level:.0f} for the level, {codes:.0f} for the codes; the tests take 1 "
+        "to 3 more. For a registered provider the codes take less."
+    ]
 
 
 def _effect(row: Row) -> Effect:

@@ -41,6 +41,7 @@ class Text:
         nll: nats a token, under the model; NaN for an empty text, as the next ones.
         change: what marking changed in the NLL that was expected, nats a token.
         entropy: nats a token, of what the tokens were drawn from, but for the mark.
+        decided: nats a token, the part of it that the mark decides.
     """
 
     ids: tuple[int, ...]
@@ -49,6 +50,7 @@ class Text:
     nll: float
     change: float
     entropy: float
+    decided: float
 
 
 @dataclass(frozen=True)
@@ -186,8 +188,8 @@ def _text(encoder: Encoder, row: NDArray[np.int64], code: int | None, measured: 
     ends = np.flatnonzero(np.isin(row, encoder.stop_ids()))
     length = int(ends[0]) if len(ends) else len(row)
     ids = tuple(row[:length].tolist())
-    nll, change, entropy = measured[:, :length].mean(axis=1).tolist() if length else [np.nan] * 3
-    return Text(ids, _decoded(encoder, ids), code, nll, change, entropy)
+    means = measured[:, :length].mean(axis=1).tolist() if length else [np.nan] * len(measured)
+    return Text(ids, _decoded(encoder, ids), code, *means)
 
 
 def _decoded(encoder: Encoder, ids: Sequence[int]) -> str:
