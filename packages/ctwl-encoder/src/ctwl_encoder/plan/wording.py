@@ -157,10 +157,10 @@ def _budget(result: Result) -> list[str]:
     choice, decided = row.tokens * row.entropy, row.tokens * _effect(row).decided
     level, codes = result.level, result.codes
     return [
-        f"Where the evidence goes, in nats: the choice of a text of {row.tokens:.0f} tokens is {choice:.0f}, of which the "
-        f"mark decides {decided:.0f}. A reader sees a part of that, more of it by a model that is nearer to yours. Over "
-        f"all codes it needs {level + codes:.0f}: {level:.0f} for the level, {codes:.0f} for the codes; the tests take 1 "
-        "to 3 more. For a registered provider the codes take less."
+        f"Where the evidence goes, in nats: the choice of a text of {row.tokens:.0f} tokens is {choice:.0f}, of which "
+        f"the mark decides {decided:.0f}. A reader sees a part of that, more of it by a model that is nearer to yours.",
+        f"Over all codes it needs {level + codes:.0f}: {level:.0f} for the level, {codes:.0f} for the codes; the tests "
+        "take 1 to 3 more. For a registered provider the codes take less.",
     ]
 
 
