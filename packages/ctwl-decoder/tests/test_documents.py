@@ -201,6 +201,16 @@ def test_a_charset_is_read_as_browsers_read_its_label(label: str, charset: str, 
     assert html.decoded(text.encode(charset), label) == text
 
 
+CHARSETS: dict[str, dict[str, str]] = json.loads((web_folder() / "test" / "charsets.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", CHARSETS)
+def test_a_charset_is_what_the_bytes_are_before_what_a_label_says(name: str) -> None:
+    """The reader in JavaScript is tested by the same bytes."""
+    row = CHARSETS[name]
+    assert html.decoded(bytes.fromhex(row["bytes"]), row["label"]) == row["text"]
+
+
 @pytest.mark.parametrize("code_page", [1252, 0, 10000])
 def test_letters_of_an_rtf_stay_whatever_code_page_it_names(code_page: int) -> None:
     assert words(rf"{{\rtf1\ansi\ansicpg{code_page} Gr\'f6\'dfe}}".encode()) == "Gr\u00f6\u00dfe"

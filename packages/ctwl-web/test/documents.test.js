@@ -1,11 +1,12 @@
 /** The words in the files that people have, and what attackers send. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { decoded } from "../src/documents/html.js";
 import { openDocument } from "../src/documents/open.js";
 import { NotOpened } from "../src/documents/refused.js";
 import { Refusal } from "../src/index.js";
 import { base64, docx, files, mail, parts, zip } from "./made.js";
-import { pages, text } from "./folder.js";
+import { charsets, pages, text } from "./folder.js";
 
 const MARKED = text("packages/ctwl-web/page/examples/marked.txt").trim();
 const CURLY = `${MARKED.replaceAll("library", "“library”")} Größe & <b>`;
@@ -27,6 +28,12 @@ test("charsets of mail, and mails in a file of several", async () => {
   assert.equal(await wordsOf(passed + mail("text/plain", "base64", base64("words"))), "words");
   const one = (words) => `From a@b Mon Nov 2\n${mail("text/plain", "7bit", words).replaceAll("\r\n", "\n")}\n`;
   assert.equal(await wordsOf(one("first") + one("second")), "first\n\nsecond");
+});
+
+test("a charset is what the bytes are, before what a label says", () => {
+  for (const [name, { bytes: given, label, text: shown }] of Object.entries(charsets())) {
+    assert.equal(decoded(Uint8Array.from(Buffer.from(given, "hex")), label), shown, name);
+  }
 });
 
 test("subtitles are one paragraph, and other JSON is plain text", async () => {

@@ -60,7 +60,7 @@ export const odt = (text) =>
 
 export const html = (text) =>
   `<!DOCTYPE html><html><head><title>No</title><style>p { color: red }</style></head><body><script>"<p>no"</script>` +
-  `<!-- <p>no</p> --><p hidden>no</p><p style="color: red; display: none">no</p>${paragraphs(text, (each) => `<p class="a hidden b" title='a > b'>${escaped(each).replace("of", "<b>of</b>").replace("'", "&rsquo;")}\n`)}</body></html>`;
+  `<!-- <p>no</p> --><p hidden>no</p><p style="color: red; display: none">no</p>${paragraphs(text, (each) => `<p class="a hidden b" title='a > b'>${escaped(each).replace("of", "<b>of</b>").replace("'", "&#39;")}\n`)}</body></html>`;
 
 export const epub = (text) => {
   const [first, ...rest] = text.split("\n\n");

@@ -31,7 +31,9 @@ const TAG = /<(\/?)([a-z][^\s\/>]*)/iy;
 /** What may stand before the end of a tag and hold its sign, or the end. */
 const TAG_END = /=\s*"[^"]*"|=\s*'[^']*'|>/g;
 const REFERENCE = /&(?:#(\d{1,7});?|#x([0-9a-f]{1,6});?|([a-z][a-z0-9]{1,31};?))/gi;
-const CHARSET = /<meta[^>]{0,200}?charset\s*=\s*["']?([a-z0-9_:-]{1,40})/i;
+const CHARSET = /<(?:meta[^>]{0,200}?charset|\?xml[^>]{0,100}?encoding)\s*=\s*["']?([a-z0-9_:-]{1,40})/i;
+const SEVERAL_BYTES = /^(?:utf-16|gb|big5|euc|shift|iso-2022)/;
+const NOT_ASCII = /[^\0-\x7f]+/g;
 /** What Windows-1252 has at 0x80 to 0x9f. */
 const WINDOWS =
   "\u20ac\x81\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\x8d\u017d\x8f" +
@@ -200,15 +202,34 @@ function past(page, pattern, from) {
   return page.length;
 }
 
-/** The characters of a page, by what it says of its charset: UTF-8 where it says nothing, else as browsers do. */
+/**
+ * The characters of a page, by `charset`, which its mail names, else by what it says itself. What is UTF-8 but for a few
+ * bytes is UTF-8, unless a charset with several bytes a character is named and fits better: one with a single byte fits
+ * anything.
+ */
 export function decoded(bytes, charset = null) {
-  const stated = charset ?? CHARSET.exec(new TextDecoder("latin1").decode(bytes.subarray(0, 2048)))?.[1] ?? "utf-8";
-  for (const label of charset ? [charset] : ["utf-8", stated]) {
-    try {
-      return new TextDecoder(label, { fatal: true }).decode(bytes);
-    } catch {
-      // Not a charset that is known, or not of it.
-    }
+  const label = charset ?? CHARSET.exec(new TextDecoder("latin1").decode(bytes.subarray(0, 2048)))?.[1] ?? "utf-8";
+  const decoder = decoderOf(label);
+  const text = new TextDecoder().decode(bytes);
+  const wrong = wrongIn(text);
+  const others = Array.from(text.matchAll(NOT_ASCII), ([run]) => Array.from(run).length).reduce((a, b) => a + b, 0) - wrong;
+  if (!SEVERAL_BYTES.test(decoder.encoding) || (charset === null && decoder.encoding.startsWith("utf-16"))) {
+    if (others > wrong || wrong === 0) return text;
+    return (decoder.encoding === "utf-8" ? new TextDecoder("windows-1252") : decoder).decode(bytes);
   }
-  return new TextDecoder("windows-1252").decode(bytes);
+  const labelled = decoder.decode(bytes);
+  const surer = wrong - wrongIn(labelled) || (charset === null ? -others : 0);
+  return surer >= 0 ? labelled : text;
 }
+
+/** The decoder of a label; that of UTF-8 for one that is unknown. */
+function decoderOf(label) {
+  try {
+    return new TextDecoder(label);
+  } catch {
+    return new TextDecoder();
+  }
+}
+
+/** How often bytes are not of the charset by which a text was read. */
+const wrongIn = (text) => text.split("\ufffd").length - 1;

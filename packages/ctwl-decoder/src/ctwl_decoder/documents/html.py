@@ -53,7 +53,9 @@ _VALUES = re.compile(r""""[^"]*"|'[^']*'""")
 _REFERENCE = re.compile(r"&(?:#\d{1,7};?|#x[0-9a-f]{1,6};?|[a-z][a-z0-9]{1,31};?)", _ASCII)
 _BREAKS = ("", " ", "\n", "\n\n")
 
-_CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?([a-z0-9_:-]{1,40})""", re.I)
+_CHARSET = re.compile(
+    rb"""<(?:meta[^>]{0,200}?charset|\?xml[^>]{0,100}?encoding)\s*=\s*["']?([a-z0-9_:-]{1,40})""", re.I
+)
 _CHARSETS = re.compile(r"ascii|utf-(?:8|16)|iso|cp\d|koi8|mac|gb|big5|euc|shift|tis")
 """Begins the names of charsets of pages. Python knows others, some of which take quadratic time."""
 
@@ -63,6 +65,15 @@ _WIDER = {
     "big5": "big5hkscs",
 }  # fmt: skip
 """The charset that browsers read where pages name one (WHATWG Encoding Standard, names and labels)."""
+
+_SEVERAL_BYTES = re.compile(r"utf-16|gb|big5|euc|shift|iso2022|cp9(?:32|49|50)")
+_ONE_BYTE = {"utf-8-sig": "cp1252"}
+"""What is read where few of the bytes are UTF-8, though it is named."""
+
+_WRONG = "\ufffd"
+"""Stands for bytes that are not of a charset."""
+
+_NOT_ASCII = re.compile(r"[^\0-\x7f]+")
 
 
 class _Words:
@@ -211,15 +222,29 @@ def decoded(data: bytes, charset: str | None = None) -> str:
 
     Args:
         data: the page.
-        charset: what its server says of it; None where it says nothing. Then it is UTF-8, else what the page says.
+        charset: what its server or its mail says of it; None where it says nothing, so that the page itself is asked.
+
+    What is UTF-8 but for a few bytes is UTF-8, unless a charset with several bytes a character is named and fits better:
+    one with a single byte fits anything.
     """
-    named = _CHARSET.search(data[:2048])
-    for label in [charset] if charset else ["utf-8", named[1].decode() if named else "utf-8"]:
-        try:
-            return data.decode(_charset(label))
-        except (UnicodeDecodeError, LookupError, ValueError):
-            continue
-    return data.decode("cp1252", "replace")
+    found = _CHARSET.search(data[:2048])
+    named = _named(charset or (found[1].decode() if found else "utf-8"))
+    text = data.decode("utf-8-sig", "replace")
+    wrong = text.count(_WRONG)
+    others = sum(map(len, _NOT_ASCII.findall(text))) - wrong
+    if not _SEVERAL_BYTES.match(named) or (charset is None and named.startswith("utf-16")):
+        return text if others > wrong or not wrong else data.decode(_ONE_BYTE.get(named, named), "replace")
+    labelled = data.decode(named, "replace")
+    surer = wrong - labelled.count(_WRONG) or (0 if charset else -others)
+    return labelled if surer >= 0 else text
+
+
+def _named(label: str) -> str:
+    """The charset of a label; UTF-8 for one that is unknown."""
+    try:
+        return _charset(label)
+    except (LookupError, ValueError):
+        return "utf-8-sig"
 
 
 def is_charset(label: str) -> bool:
