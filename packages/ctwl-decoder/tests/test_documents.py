@@ -27,7 +27,7 @@ from ctwl_decoder.documents.files import read_text, texts_of
 from ctwl_decoder.documents.kinds import hides_words, kind_of
 from ctwl_decoder.documents.layout import Glyph, text_of_pages
 from ctwl_decoder.documents.opening import texts_in
-from ctwl_decoder.errors import DecoderError, ExtraMissing, NotOpened
+from ctwl_decoder.errors import DecoderError, DocumentRefused, ExtraMissing, NotOpened
 from ctwl_decoder.report.wording import FOUND, TOO_SHORT
 from ctwl_decoder.text.variants import variants_of
 from ctwl_decoder.words import web_folder
@@ -175,6 +175,19 @@ PAGES: dict[str, str] = json.loads((web_folder() / "test" / "pages.json").read_t
 def test_a_page_shows_the_words_that_a_browser_shows(page: str) -> None:
     """The reader in JavaScript is tested by the same pages."""
     assert html.words_of(f"<!doctype html>{page}") == PAGES[page]
+
+
+@pytest.mark.parametrize(
+    "chat",
+    [
+        [{"role": "user", "content": "A question."}],
+        [{"role": "user", "content": "A question."}, {"whatever": {"phrase": "An answer."}}],
+        {"req": {"messages": [{"role": "user", "content": "A question."}]}, "res": {"phrase": "An answer."}},
+    ],
+)
+def test_messages_of_people_are_never_read_for_a_model_s(chat: object) -> None:
+    (found,) = texts_in(json.dumps(chat).encode(), "chat.json", Budget())
+    assert isinstance(found.text, DocumentRefused) and "messages of people" in str(found.text)
 
 
 def test_any_element_of_a_book_may_end_where_it_begins() -> None:

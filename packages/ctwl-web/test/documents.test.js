@@ -43,6 +43,13 @@ test("subtitles are one paragraph, and other JSON is plain text", async () => {
   for (const plain of ['{"a": "b"}', '{"a": [', `{"a": ${"[".repeat(9999)}`]) assert.equal(await wordsOf(plain), plain);
 });
 
+test("messages of people are never read for a model's", async () => {
+  const asked = { role: "user", content: "A question." };
+  for (const chat of [[asked], [asked, { whatever: { phrase: "An answer." } }], { req: { messages: [asked] }, res: { phrase: "An answer." } }]) {
+    await assert.rejects(openDocument(bytes(JSON.stringify(chat))), (error) => error.reason === "people");
+  }
+});
+
 test("what of a mail is not read is named", async () => {
   const placed = 'Content-Disposition: attachment; filename="a b.pdf"\r\n';
   const found = await openDocument(bytes(parts("mixed", ["text/plain", "7bit", "words"], ["application/pdf", "base64", "JVBERi0=", placed])));

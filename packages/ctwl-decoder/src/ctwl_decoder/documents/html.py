@@ -224,8 +224,8 @@ def decoded(data: bytes, charset: str | None = None) -> str:
         data: the page.
         charset: what its server or its mail says of it; None where it says nothing, so that the page itself is asked.
 
-    What is UTF-8 but for a few bytes is UTF-8, unless a charset with several bytes a character is named and fits better:
-    one with a single byte fits anything.
+    What is UTF-8 but for a few bytes is UTF-8, unless a charset with several bytes a character is named and fits
+    better: one with a single byte fits anything.
     """
     found = _CHARSET.search(data[:2048])
     named = _named(charset or (found[1].decode() if found else "utf-8"))
