@@ -11,10 +11,10 @@ import lzma
 import quopri
 import tarfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from email.message import EmailMessage
 from html import escape
-from typing import Literal
+from typing import Any, Literal
 
 _TYPES = "<?xml version='1.0'?><Types xmlns='http://schemas.openxmlformats.org/package/2006/content-types'/>"
 
@@ -143,6 +143,14 @@ def mail_for_old_programs(text: str) -> bytes:
     return bytes(found)
 
 
+def mail_passed_on(text: str, packing: str) -> bytes:
+    """A mail in a mail, packed."""
+    packed = base64.encodebytes if packing == "base64" else quopri.encodestring
+    head = f"Content-Type: message/rfc822\nContent-Transfer-Encoding: {packing}\nContent-Disposition: attachment\n\n"
+    part = b"--B\n" + head.encode() + packed(mail(text)) + b"\n--B--\n"
+    return b"From: ann@example.org\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=B\n\n" + part
+
+
 def notebook_that_prints(text: str) -> bytes:
     output = {"output_type": "stream", "name": "stdout", "text": text.splitlines(keepends=True)}
     cells = [
@@ -254,6 +262,113 @@ def response(text: str) -> bytes:
     return json.dumps({"id": "x", "choices": [{"message": {"role": "assistant", "content": text}}]}, indent=2).encode()
 
 
+ASKED = "Write something about the library, please, and keep it short."
+
+
+def export_of_versions(text: str) -> bytes:
+    """As a program on a desk that keeps all versions of a message, and the steps of an answer."""
+    asked = {"type": "singleStep", "role": "user", "content": [{"type": "text", "text": ASKED}]}
+    call = {"type": "toolCallRequest", "name": "search", "arguments": {"query": "library"}}
+    steps = [{"type": "debugInfoBlock"}, call, {"type": "contentBlock", "content": [{"type": "text", "text": text}]}]
+    told = {"type": "multiStep", "role": "assistant", "senderInfo": {"senderName": "m"}, "steps": steps}
+    return json.dumps({"name": "n", "messages": [{"versions": [asked]}, {"versions": [told]}]}).encode()
+
+
+def export_of_branches(text: str) -> bytes:
+    """As a program that names the model, and has each answer in its question."""
+    told = {"sender": "GPT-4o", "isCreatedByUser": False, "text": "", "content": [{"type": "text", "text": text}]}
+    asked = {"sender": "Ann", "isCreatedByUser": True, "text": ASKED, "children": [{**told, "children": []}]}
+    return json.dumps({"title": "Library", "recursive": True, "messages": [asked]}).encode()
+
+
+def export_of_an_editor(text: str) -> bytes:
+    first, space, rest = text.partition(" ")
+    parts = [
+        {"kind": "progressTaskSerialized", "content": {"value": "Reading"}},
+        {"kind": "toolInvocationSerialized", "invocationMessage": {"value": "Searching"}},
+        {"value": first + space},
+        {"value": rest, "supportThemeIcons": False},
+    ]
+    asked = {"text": ASKED, "parts": [{"kind": "text", "text": ASKED}]}
+    request = {"requestId": "1", "message": asked, "response": parts, "result": {"metadata": {"sessionId": "x"}}}
+    named = {"requesterUsername": "ann", "responderUsername": "GitHub Copilot"}
+    return json.dumps({**named, "requests": [request]}).encode()
+
+
+def log_of_requests(response: Any, packed: bool = False) -> bytes:
+    request = {"model": "m", "messages": [{"role": "user", "content": ASKED}]}
+    body = {"status": 200, "body": response}
+    if packed:
+        request, body = {"body": json.dumps(request)}, {"body": json.dumps(response)}
+    return json.dumps({"time": "2026-11-28 10:00", "request": request, "response": body}).encode()
+
+
+def logs_of_requests(text: str) -> dict[str, bytes]:
+    completion = {"id": "x", "choices": [{"index": 0, "text": text, "finish_reason": "stop"}]}
+    chat = {"id": "x", "choices": [{"message": {"role": "assistant", "content": text}}]}
+    block = {"output": {"message": {"content": [{"text": text}]}}, "stopReason": "end_turn"}
+    plain = {"input": [{"role": "user", "content": ASKED}], "output": text}
+    return {
+        "requests.json": log_of_requests(chat),
+        "requests-packed.json": log_of_requests(chat, packed=True),
+        "requests-completed.json": log_of_requests(completion),
+        "requests-in-blocks.json": log_of_requests(block),
+        "requests-plain.json": json.dumps(plain).encode(),
+    }
+
+
+def export_of_tools(text: str) -> bytes:
+    """The model writes a document by a tool."""
+    parts = [
+        {"type": "tool_use", "name": "artifacts", "input": {"id": "a", "title": "Library", "content": text}},
+        {"type": "tool_result", "name": "artifacts", "content": [{"type": "text", "text": "OK"}]},
+    ]
+    said = [{"sender": "human", "text": ASKED}, {"sender": "assistant", "text": "", "content": parts}]
+    return json.dumps([{"name": "Library", "chat_messages": said}]).encode()
+
+
+def calls_of_tools(text: str) -> bytes:
+    given = json.dumps({"path": "a.md", "content": text})
+    call = {"type": "function", "function": {"name": "write", "arguments": given}}
+    told = {"role": "assistant", "content": None, "tool_calls": [call]}
+    return json.dumps([{"role": "user", "content": ASKED}, told]).encode()
+
+
+def streams(text: str) -> dict[str, bytes]:
+    """As the servers of several makers stream, and one that nobody knows."""
+
+    def of(first: Any, record: Callable[[str], Any], last: Any) -> bytes:
+        return "".join(f"{json.dumps(each)}\n" for each in [first, *map(record, pieces(text)), last]).encode()
+
+    parts = "".join(f"0:{json.dumps(piece)}\n" for piece in pieces(text))
+    thought = "".join(f"g:{json.dumps(piece)}\n" for piece in pieces(2 * ASKED))
+    unknown = of({"n": "a"}, lambda piece: {"n": f"{hash(piece)}", "o": [{"at": "2026-11-28 10:00", "x": piece}]}, {})
+    return {
+        "stream-of-deltas.jsonl": of(
+            {"messageStart": {"role": "assistant"}},
+            lambda piece: {"contentBlockDelta": {"delta": {"text": piece}, "contentBlockIndex": 0}},
+            {"messageStop": {"stopReason": "end_turn"}},
+        ),
+        "stream-of-events.jsonl": of(
+            {"is_finished": False, "event_type": "stream-start", "generation_id": "x"},
+            lambda piece: {"is_finished": False, "event_type": "text-generation", "text": piece},
+            {"is_finished": True, "event_type": "stream-end", "response": {"text": text}},
+        ),
+        "stream-of-messages.jsonl": of(
+            {"type": "message-start", "delta": {"message": {"role": "assistant", "content": []}}},
+            lambda piece: {"type": "content-delta", "delta": {"message": {"content": {"text": piece}}}},
+            {"type": "message-end", "delta": {"finish_reason": "COMPLETE"}},
+        ),
+        "stream-of-answers.log": of(
+            {"event": "workflow_started", "task_id": "x"},
+            lambda piece: {"event": "message", "task_id": "x", "id": "y", "answer": piece},
+            {"event": "message_end", "task_id": "x", "metadata": {"usage": {"currency": "USD"}}},
+        ).replace(b'{"event"', b'data: {"event"'),
+        "stream-of-parts.txt": f'f:{{"messageId":"x"}}\n{thought}{parts}e:{{"isContinued":false}}\n'.encode(),
+        "stream-of-strangers.jsonl": unknown,
+    }
+
+
 def tar(text: str, mode: Literal["w:", "w:gz"] = "w:gz") -> bytes:
     found, data = io.BytesIO(), docx(text)
     with tarfile.open(fileobj=found, mode=mode) as archive:
@@ -314,6 +429,8 @@ def of_rarer_forms(text: str) -> dict[str, bytes]:
         "box.docx": docx_with_a_box(text),
         "notes.pptx": presentation_with_notes(text),
         "for-old-programs.eml": mail_for_old_programs(text),
+        "passed-on.eml": mail_passed_on(text, "base64"),
+        "passed-on-quoted.eml": mail_passed_on(text, "quoted-printable"),
         "prints.ipynb": notebook_that_prints(text),
         "rolling.vtt": rolling_captions(text),
         "film.ass": subtitles_of_other_programs(
@@ -325,6 +442,13 @@ def of_rarer_forms(text: str) -> dict[str, bytes]:
         "export-of-runs.json": export_of_runs(text),
         "stream-of-tokens.log": streamed_tokens(text),
         "stream-of-contents.log": streamed_contents(text),
+        "export-of-versions.json": export_of_versions(text),
+        "export-of-branches.json": export_of_branches(text),
+        "export-of-an-editor.json": export_of_an_editor(text),
+        "export-of-tools.json": export_of_tools(text),
+        "calls-of-tools.json": calls_of_tools(text),
+        **logs_of_requests(text),
+        **streams(text),
         "address.b64": b"data:text/plain;base64," + base64.b64encode(data),
         "other-alphabet.b64": base64.urlsafe_b64encode(data),
     }

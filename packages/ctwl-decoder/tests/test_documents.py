@@ -27,7 +27,7 @@ from ctwl_decoder.documents.files import read_text, texts_of
 from ctwl_decoder.documents.kinds import hides_words, kind_of
 from ctwl_decoder.documents.layout import Glyph, text_of_pages
 from ctwl_decoder.documents.opening import texts_in
-from ctwl_decoder.errors import DecoderError, ExtraMissing, NotOpened
+from ctwl_decoder.errors import DecoderError, DocumentRefused, ExtraMissing, NotOpened
 from ctwl_decoder.report.wording import FOUND, TOO_SHORT
 from ctwl_decoder.text.variants import variants_of
 from ctwl_decoder.words import web_folder
@@ -177,6 +177,19 @@ def test_a_page_shows_the_words_that_a_browser_shows(page: str) -> None:
     assert html.words_of(f"<!doctype html>{page}") == PAGES[page]
 
 
+@pytest.mark.parametrize(
+    "chat",
+    [
+        [{"role": "user", "content": "A question."}],
+        [{"role": "user", "content": "A question."}, {"whatever": {"phrase": "An answer."}}],
+        {"req": {"messages": [{"role": "user", "content": "A question."}]}, "res": {"phrase": "An answer."}},
+    ],
+)
+def test_messages_of_people_are_never_read_for_a_model_s(chat: object) -> None:
+    (found,) = texts_in(json.dumps(chat).encode(), "chat.json", Budget())
+    assert isinstance(found.text, DocumentRefused) and "messages of people" in str(found.text)
+
+
 def test_any_element_of_a_book_may_end_where_it_begins() -> None:
     chapter = "<html><head><script src='a'/></head><body><audio src='b'/><p>Words</p></body></html>"
     assert html.words_of(chapter, xml=True) == html.words_of(f"<?xml version='1.0'?>{chapter}") == "Words"
@@ -199,6 +212,16 @@ def test_any_element_of_a_book_may_end_where_it_begins() -> None:
 )
 def test_a_charset_is_read_as_browsers_read_its_label(label: str, charset: str, text: str) -> None:
     assert html.decoded(text.encode(charset), label) == text
+
+
+CHARSETS: dict[str, dict[str, str]] = json.loads((web_folder() / "test" / "charsets.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", CHARSETS)
+def test_a_charset_is_what_the_bytes_are_before_what_a_label_says(name: str) -> None:
+    """The reader in JavaScript is tested by the same bytes."""
+    row = CHARSETS[name]
+    assert html.decoded(bytes.fromhex(row["bytes"]), row["label"]) == row["text"]
 
 
 @pytest.mark.parametrize("code_page", [1252, 0, 10000])

@@ -1,11 +1,12 @@
 /** The words in the files that people have, and what attackers send. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { decoded } from "../src/documents/html.js";
 import { openDocument } from "../src/documents/open.js";
 import { NotOpened } from "../src/documents/refused.js";
 import { Refusal } from "../src/index.js";
 import { base64, docx, files, mail, parts, zip } from "./made.js";
-import { pages, text } from "./folder.js";
+import { charsets, pages, text } from "./folder.js";
 
 const MARKED = text("packages/ctwl-web/page/examples/marked.txt").trim();
 const CURLY = `${MARKED.replaceAll("library", "“library”")} Größe & <b>`;
@@ -29,11 +30,24 @@ test("charsets of mail, and mails in a file of several", async () => {
   assert.equal(await wordsOf(one("first") + one("second")), "first\n\nsecond");
 });
 
+test("a charset is what the bytes are, before what a label says", () => {
+  for (const [name, { bytes: given, label, text: shown }] of Object.entries(charsets())) {
+    assert.equal(decoded(Uint8Array.from(Buffer.from(given, "hex")), label), shown, name);
+  }
+});
+
 test("subtitles are one paragraph, and other JSON is plain text", async () => {
   const cues = ["A text", "in {\\an8}two <i>lines</i>"].map((words, i) => `${i + 1}\r\n00:00:0${i},000 --> 00:00:0${i},500\r\n${words}\r\n\r\n`);
   assert.equal(await wordsOf(cues.join("")), "A text in two lines");
   assert.equal(await wordsOf("WEBVTT\n\nNOTE no\n\n00:01.000 --> 00:02.000\nwords\n"), "words");
   for (const plain of ['{"a": "b"}', '{"a": [', `{"a": ${"[".repeat(9999)}`]) assert.equal(await wordsOf(plain), plain);
+});
+
+test("messages of people are never read for a model's", async () => {
+  const asked = { role: "user", content: "A question." };
+  for (const chat of [[asked], [asked, { whatever: { phrase: "An answer." } }], { req: { messages: [asked] }, res: { phrase: "An answer." } }]) {
+    await assert.rejects(openDocument(bytes(JSON.stringify(chat))), (error) => error.reason === "people");
+  }
 });
 
 test("what of a mail is not read is named", async () => {

@@ -13,6 +13,8 @@ export const vectors = (family) => json(`conformance-tests/vectors/v1/${family}.
 export const text = (path) => file(path).toString("utf8");
 /** Pages of HTML, and the words that a browser shows; the Python reader is tested by them too. */
 export const pages = () => json("pages.json", import.meta.url);
+/** Bytes of pages, what their mail says of them, and the characters that are read; by the Python reader too. */
+export const charsets = () => json("charsets.json", import.meta.url);
 export const parity = () => json("parity.json", import.meta.url);
 
 const published = (name) => profileFromJson(json(`profile/published/${name}.json`, PROTOCOL));

@@ -60,7 +60,7 @@ export const odt = (text) =>
 
 export const html = (text) =>
   `<!DOCTYPE html><html><head><title>No</title><style>p { color: red }</style></head><body><script>"<p>no"</script>` +
-  `<!-- <p>no</p> --><p hidden>no</p><p style="color: red; display: none">no</p>${paragraphs(text, (each) => `<p class="a hidden b" title='a > b'>${escaped(each).replace("of", "<b>of</b>").replace("'", "&rsquo;")}\n`)}</body></html>`;
+  `<!-- <p>no</p> --><p hidden>no</p><p style="color: red; display: none">no</p>${paragraphs(text, (each) => `<p class="a hidden b" title='a > b'>${escaped(each).replace("of", "<b>of</b>").replace("'", "&#39;")}\n`)}</body></html>`;
 
 export const epub = (text) => {
   const [first, ...rest] = text.split("\n\n");
@@ -119,6 +119,19 @@ export const files = (text) => ({
   "an answer that was streamed": text.match(/[^]{1,7}/g).map((piece) => `data: ${JSON.stringify({ id: 1, choices: [{ delta: { content: piece } }] })}\n\n`).join("") + "data: [DONE]\n",
   "a conversation": JSON.stringify([{ role: "user", content: "no" }, { role: "assistant", content: [{ type: "text", text }] }]),
   "a conversation in lines": [["user", "no"], ["assistant", text]].map(([role, content]) => JSON.stringify({ role, content })).join("\n"),
+  "a conversation with versions": JSON.stringify({ messages: [
+    { versions: [{ role: "user", content: [{ type: "text", text: "no" }] }] },
+    { versions: [{ role: "assistant", steps: [{ type: "contentBlock", content: [{ type: "text", text }] }] }] },
+  ] }),
+  "a conversation with an editor": JSON.stringify({ requests: [{ message: { text: "no" }, response: [{ kind: "toolInvocation", value: "no" }, { value: text }] }] }),
+  "an answer in its question": JSON.stringify({ messages: [{ isCreatedByUser: true, text: "no", children: [{ sender: "m", isCreatedByUser: false, text }] }] }),
+  "a document that a tool was given": JSON.stringify([{ sender: "human", text: "no" }, { sender: "assistant", content: [{ type: "tool_use", input: { title: "no", content: text } }] }]),
+  "a request and its response": JSON.stringify({ request: { messages: [{ role: "user", content: "no" }] }, response: JSON.stringify({ choices: [{ message: { role: "assistant", content: text } }] }) }),
+  "a stream of parts": `g:"no no no "\n${text.match(/[^]{1,7}/g).map((piece) => `0:${JSON.stringify(piece)}\n`).join("")}e:{}\n`,
+  "a stream of a stranger": text.match(/[^]{1,7}/g).map((piece, i) => `${JSON.stringify({ n: `${i}`, a: [{ b: piece }] })}\n`).join(""),
   "a notebook": JSON.stringify({ nbformat: 4, cells: [{ cell_type: "code", source: "no" }, { cell_type: "markdown", source: [text] }] }),
+  ...Object.fromEntries(Object.entries({ base64, "quoted-printable": quoted }).map(([name, packed]) => [
+    `a mail that was passed on in ${name}`, parts("mixed", ["message/rfc822", name, packed(mail("text/plain; charset=utf-8", "base64", base64(text)))]),
+  ])),
   "a mail that was passed on": parts("mixed", ["message/rfc822", "8bit", mail("text/plain; charset=utf-8", "base64", base64(text))]),
 });

@@ -1,16 +1,35 @@
 /**
  * JSON of chat programs and their logs: messages of a conversation, pieces of a streamed answer, cells of a notebook.
- * Where a conversation says which messages a model wrote, these are read alone; of a notebook the prose, where it has any,
- * and what its code printed.
+ * Where a conversation says which messages a model wrote, these are read alone, with what the model gave to tools. Where
+ * it has messages of people alone, it is refused, since the model's may stand where nobody looks. Of a notebook the prose
+ * is read, where it has any, and what its code printed.
  */
+import { DocumentRefused, sound } from "./refused.js";
 
 const WRITERS = new Set("assistant model ai bot gpt chatgpt claude gemini copilot llm".split(" "));
+const PEOPLE = new Set("user human system developer tool function prompter customer".split(" "));
 const WHO = ["role", "from", "sender", "author", "user", "username"];
-const WHAT = ["content", "text", "value", "parts", "message", "body"];
-const ASKED = ["prompt", "instruction", "question", "input", "query"];
-const ANSWERED = ["completion", "response", "output", "answer", "generated_text", "assistant"];
+/** Names of what is true of the messages of people, and false of those of a model. */
+const BY_PEOPLE = ["isCreatedByUser", "is_user", "isUser", "fromUser", "isHuman"];
+const WHAT = ["content", "text", "value", "parts", "message", "body", "mes"];
+const ASKED = ["request", "prompt", "instruction", "question", "input", "inputs", "query", "messages", "message"];
+const ANSWERED = ["completion", "response", "responses", "output", "outputs", "answer", "generated_text", "assistant", "reply"];
+/** Where a message has calls of tools beside its words, and in a call what the model gives to the tool. */
+const [CALLS, GIVEN] = [["tool_calls", "function_call"], ["input", "arguments", "args"]];
+/** Words of a string that is given to a tool: fewer are its name, its title, a path. */
+const FEW = 8;
 /** In the names of parts of a message that are no words of it. */
 const UNSAID = ["tool", "function", "thinking", "reasoning"];
+/** Begins JSON, or a stream of it, in a string. */
+const PACKED = /^\s*(?:[{[]|(?:data|event): ?)/;
+/** A part of a stream that has a letter or a number for its kind, as Vercel's programs send it. */
+const PART = /^([0-9a-z]):(["{[].*)$/gm;
+/** The kind of a part that the model thought, and did not say. */
+const THOUGHT = "g";
+/** Pieces of a stream of an unknown program; one in so many of a text begins or ends at the end of a word. */
+const [LEAST, SHARE] = [3, 5];
+/** Characters of a piece in a script without spaces. */
+const SHORT = 12;
 /** What a program may have written before a record in its line, such as a date or `data:`, is no longer. */
 const LONGEST_START = 80;
 /** A value in a value, as deep as programs write words. */
@@ -20,7 +39,10 @@ const isRecord = (value) => typeof value === "object" && value !== null && !Arra
 const first = (value) => (Array.isArray(value) && isRecord(value[0]) ? value[0] : {});
 const joined = (texts) => texts.filter((text) => text !== "").join("\n\n");
 
-/** The words in JSON, JSON lines, or lines of server-sent events; null where it is none that is known here. */
+/**
+ * The words in JSON, JSON lines, or lines of server-sent events; null where it is none that is known here. Refused as
+ * `document-refused` where it has messages of people, and none of a model.
+ */
 export function wordsOfChat(text) {
   const values = valuesIn(text);
   const cells = values.flatMap(cellsOf);
@@ -28,10 +50,19 @@ export function wordsOfChat(text) {
   const records = (values.length === 1 && Array.isArray(values[0]) ? values[0] : values).filter(isRecord);
   const pieces = records.map((value) => [value.id, pieceOf(value)]);
   if (pieces.some(([, piece]) => piece !== "")) return streamed(pieces);
-  const messages = messagesIn(values);
-  const written = messages.filter(([who]) => WRITERS.has(who.toLowerCase()));
-  const told = (written.length > 0 ? written : messages).map(([, words]) => words);
-  return joined(told.length > 0 ? told : records.map(said)) || null;
+  const told = varied(records) || joined(ofModels(messagesIn(values)));
+  return told || joined(records.map(said)) || null;
+}
+
+const isModel = (who) => WRITERS.has(who.toLowerCase());
+const isPerson = (who) => PEOPLE.has(who.toLowerCase());
+
+/** The messages that models wrote; all where nothing says who of the writers is one. */
+function ofModels(messages) {
+  const written = messages.filter(([who]) => isModel(who));
+  const others = messages.filter(([who]) => !isPerson(who));
+  sound(messages.length === 0 || others.length > 0, "people", "it has messages of people, and none of a model");
+  return (written.length > 0 ? written : others).map(([, words]) => words);
 }
 
 /** The prose, else the code; and what the code printed. */
@@ -48,6 +79,8 @@ function ofNotebook(cells) {
 function valuesIn(text) {
   const whole = valueOf(text);
   if (whole !== undefined) return [whole];
+  const parts = Array.from(text.matchAll(PART), ([, kind, written]) => [kind === THOUGHT ? "reasoning" : kind, valueOf(written)]);
+  if (parts.length > 0) return parts.filter(([, value]) => value !== undefined).map(([kind, value]) => ({ [kind]: value }));
   const records = text.split("\n").map((line) => [line.indexOf("{"), line]).filter(([at]) => at >= 0 && at <= LONGEST_START);
   return records.map(([at, line]) => valueOf(line.slice(at))).filter((value) => value !== undefined);
 }
@@ -84,31 +117,111 @@ function pieceOf(value) {
   return textOf(first(value.candidates).content);
 }
 
-/** The messages: who wrote each, and its words. */
+/** The pieces of a stream of an unknown program: of the strings at the same place those that make a text. */
+function varied(records) {
+  if (records.some((record) => whoOf(record) && said(record))) return "";
+  const places = new Map();
+  for (const record of records) {
+    for (const [place, text] of stringsIn(record)) places.has(place) ? places.get(place).push(text) : places.set(place, [text]);
+  }
+  let [found, most] = [[], 0];
+  for (const texts of places.values()) {
+    const count = texts.filter(isPiece).length;
+    if (count > most) [found, most] = [texts, count];
+  }
+  return found.length >= LEAST && SHARE * most >= found.length ? found.join("") : "";
+}
+
+/** Whether a string goes on in another: it begins or ends at the end of a word, or has a script without spaces. */
+const isPiece = (text) => /^ | $/.test(text) || (Array.from(text.slice(0, 2 * SHORT + 1)).length <= SHORT && /[\u2e80-\u{10ffff}]/u.test(text));
+
+/** The strings in a record and their places. */
+function stringsIn(record) {
+  const found = [];
+  const waiting = [["", record]];
+  while (waiting.length > 0) {
+    const [place, value] = waiting.pop();
+    if (typeof value === "string") found.push([place, value]);
+    else if (Array.isArray(value)) for (let i = value.length - 1; i >= 0; i--) waiting.push([place, value[i]]);
+    else if (isRecord(value) && !isUnsaid(value)) {
+      const inner = Object.entries(value).filter(([key]) => !UNSAID.some((name) => key.includes(name)));
+      for (const [key, each] of inner.reverse()) waiting.push([JSON.stringify([place, key]), each]);
+    }
+  }
+  return found;
+}
+
+/** The messages: who wrote each, and its words. Whoever wrote a message wrote what is in it, unless it says else. */
 function messagesIn(values) {
   const found = [];
-  const waiting = values.toReversed();
+  const waiting = values.toReversed().map((value) => ["", value]);
   while (waiting.length > 0) {
-    const value = waiting.pop();
-    if (isRecord(value)) {
-      const [who, words, answer] = [whoOf(value), said(value), answerOf(value)];
-      if (who && words) found.push([who, words]);
-      else if (answer) found.push(["assistant", answer]);
-      else for (const each of Object.values(value).reverse()) waiting.push(each);
-    } else if (Array.isArray(value)) for (let i = value.length - 1; i >= 0; i--) waiting.push(value[i]);
+    const [above, value] = waiting.pop();
+    if (Array.isArray(value)) for (let i = value.length - 1; i >= 0; i--) waiting.push([above, value[i]]);
+    if (!isRecord(value)) continue;
+    const who = whoOf(value) || above;
+    const words = joined([unpacked(said(value), who), ...givenIn(value, who)]);
+    const inner = [];
+    if (who && words) {
+      found.push([who, words]);
+      for (const [key, each] of Object.entries(value)) if (!WHAT.includes(key)) inner.push(["", each]);
+    } else if (!isUnsaid(value)) {
+      for (const [key, each] of Object.entries(value)) {
+        const by = partOf(value, key);
+        const own = by && unpacked(alone(each), by);
+        if (own) found.push([by, own]);
+        else inner.push([by || who, each]);
+      }
+    }
+    for (const each of inner.reverse()) waiting.push(each);
   }
   return found;
 }
 
 const said = (message) => WHAT.map((key) => textOf(message[key])).find((text) => text !== "") ?? "";
 
-/** The answer of a question and its answer, as sets of instructions have them. */
-function answerOf(pair) {
-  if (!("generated_text" in pair) && !ASKED.some((key) => key in pair)) return "";
-  return ANSWERED.map((key) => pair[key]).find((value) => typeof value === "string" && value !== "") ?? "";
+/** Who wrote what a record of a question and its answer has by a name. */
+function partOf(pair, key) {
+  const [asked, answered] = [ASKED, ANSWERED].map((names) => names.some((name) => Object.hasOwn(pair, name)));
+  if (!(asked && answered) && !Object.hasOwn(pair, "generated_text")) return "";
+  return ANSWERED.includes(key) ? "assistant" : ASKED.includes(key) ? "user" : "";
+}
+
+/** The words of a value in which no other says who wrote it. */
+function alone(value) {
+  const parts = Array.isArray(value) ? value : [value];
+  return parts.some((part) => isRecord(part) && whoOf(part)) ? "" : textOf(value);
+}
+
+/** The words in JSON that is kept as a string, where it may be a model's; else the string. */
+function unpacked(words, who) {
+  if (isPerson(who) || !PACKED.test(words)) return words;
+  try {
+    return wordsOfChat(words) || words;
+  } catch (error) {
+    if (error instanceof DocumentRefused) return words;
+    throw error;
+  }
+}
+
+/** The texts that a model gives to tools in a message, or in a part of one. */
+function givenIn(message, who) {
+  const found = [];
+  const kept = isUnsaid(message) ? message : Object.fromEntries([...WHAT, ...CALLS].map((key) => [key, message[key]]));
+  const waiting = isModel(who) ? [[false, kept]] : [];
+  while (waiting.length > 0) {
+    const [toTool, given] = waiting.pop();
+    const value = toTool && typeof given === "string" && given.startsWith("{") ? (valueOf(given) ?? given) : given;
+    if (typeof value === "string" && toTool && value.split(/\s+/).filter((word) => word !== "").length >= FEW) found.push(value);
+    else if (Array.isArray(value)) for (let i = value.length - 1; i >= 0; i--) waiting.push([toTool, value[i]]);
+    else if (isRecord(value)) for (const [key, each] of Object.entries(value).reverse()) waiting.push([toTool || GIVEN.includes(key), each]);
+  }
+  return found;
 }
 
 function whoOf(message) {
+  const told = BY_PEOPLE.map((key) => message[key]).find((value) => typeof value === "boolean");
+  if (told !== undefined) return told ? "user" : "assistant";
   for (const key of WHO) {
     const value = message[key];
     const who = isRecord(value) ? (value.role ?? value.name) : value;
@@ -129,6 +242,11 @@ function textOf(value, depth = 0) {
   if (typeof value === "string") return value;
   if (depth > DEPTH) return "";
   if (Array.isArray(value)) return value.map((part) => textOf(part, depth + 1)).join("");
-  if (!isRecord(value) || UNSAID.some((name) => String(value.type ?? "").includes(name))) return "";
+  if (!isRecord(value) || isUnsaid(value)) return "";
   return ["text", "parts", "value"].map((key) => textOf(value[key], depth + 1)).find((text) => text !== "") ?? "";
+}
+
+/** Whether a part of a message is no words of it. */
+function isUnsaid(value) {
+  return UNSAID.some((name) => [value.type, value.kind].some((kind) => String(kind ?? "").includes(name)));
 }

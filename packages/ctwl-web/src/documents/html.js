@@ -4,7 +4,7 @@ import TABLES from "./tables.json" with { type: "json" };
 
 const words = (names) => new Set(names.split(" "));
 const [BLOCKS, PARAGRAPHS, UNSEEN, VOID] = ["blocks", "paragraphs", "unseen", "void"].map((name) => words(TABLES.elements[name]));
-/** Elements whose end may be left out, and what then ends them when it begins. */
+/** Elements whose end may be left out, and what then ends them: an element that begins, or `/` one that ends. */
 const ENDS = new Map(Object.entries(TABLES.ends).map(([name, by]) => [name, words(by)]));
 /** Elements in which another such element may be open. */
 const NESTING = ["ul", "ol", "dl", "table"];
@@ -17,14 +17,23 @@ const ALONE = /(?:^|[\s"'])\/$/;
 /** Elements whose content has no tags. */
 const RAW = words("script style");
 const HIDDEN = /\shidden(?=[\s=\/]|$)/i;
-const STYLE = /\sstyle\s*=\s*(?:"([^"]*)"|'([^']*)')/i;
-const UNSEEN_STYLE = /display\s*:\s*none|visibility\s*:\s*hidden/i;
+const [ID, SRCDOC, STYLE] = ["id", "srcdoc", "style"].map((name) => new RegExp(`\\s${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)'|([^\\s"'>]+))`, "i"));
+/** A template with it is the inside of the element around it, which is seen. */
+const SHADOW = /\sshadowroot(?:mode)?\s*=/i;
+const NO_PLACE = /display\s*:\s*none/i;
+const UNSEEN_STYLE = /visibility\s*:\s*hidden/i;
+/** What a script calls a function with, such as the name of an element that it shows. */
+const ARGUMENT = /[(,]\s*["']#?([^"'\s]{1,80})["']/g;
+/** Pages inside each other whose words are read. */
+const FRAMES = 3;
 const VALUES = /"[^"]*"|'[^']*'/g;
 const TAG = /<(\/?)([a-z][^\s\/>]*)/iy;
 /** What may stand before the end of a tag and hold its sign, or the end. */
 const TAG_END = /=\s*"[^"]*"|=\s*'[^']*'|>/g;
 const REFERENCE = /&(?:#(\d{1,7});?|#x([0-9a-f]{1,6});?|([a-z][a-z0-9]{1,31};?))/gi;
-const CHARSET = /<meta[^>]{0,200}?charset\s*=\s*["']?([a-z0-9_:-]{1,40})/i;
+const CHARSET = /<(?:meta[^>]{0,200}?charset|\?xml[^>]{0,100}?encoding)\s*=\s*["']?([a-z0-9_:-]{1,40})/i;
+const SEVERAL_BYTES = /^(?:utf-16|gb|big5|euc|shift|iso-2022)/;
+const NOT_ASCII = /[^\0-\x7f]+/g;
 /** What Windows-1252 has at 0x80 to 0x9f. */
 const WINDOWS =
   "\u20ac\x81\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\x8d\u017d\x8f" +
@@ -51,15 +60,16 @@ function named(name) {
   return null;
 }
 
-function isHidden(attributes) {
-  const [, one, two] = STYLE.exec(attributes) ?? [];
-  return HIDDEN.test(attributes.replace(VALUES, "")) || UNSEEN_STYLE.test(one ?? two ?? "");
+function valueOf(attribute, attributes) {
+  return attribute.exec(attributes)?.slice(1).find(Boolean) ?? "";
 }
 
 /** Collects the words of a page. */
 class Words {
-  constructor() {
+  constructor(page) {
     this.pieces = [];
+    this.page = page;
+    this.called = null;
     this.wanted = 0;
     this.unseen = null;
     this.inside = new Map(); // how many elements of a name are open in the one that is not seen
@@ -73,7 +83,7 @@ class Words {
       if (!alone) this.inside.set(tag, (this.inside.get(tag) ?? 0) + 1);
       return;
     }
-    if ((UNSEEN.has(tag) || isHidden(attributes)) && !alone) {
+    if (!alone && this.isUnseen(tag, attributes)) {
       this.unseen = tag;
       this.inside.clear();
     } else if (tag === "pre") this.kept++;
@@ -87,12 +97,39 @@ class Words {
         this.inside.set(tag, open - 1);
         return;
       }
-      const [ended, parent] = [tag === this.unseen, ENDS.has(this.unseen) && BLOCKS.has(tag)];
+      const [ended, ends] = [tag === this.unseen, ENDS.get(this.unseen)];
+      const parent = ends?.has(`/${tag}`) || (ends && BLOCKS.has(tag));
       if (ended || parent) this.unseen = null;
       if (ended || !parent) return;
     }
     if (tag === "pre") this.kept = Math.max(0, this.kept - 1);
     this.ask(tag);
+  }
+
+  /**
+   * Whether nobody sees an element. A script shows what is hidden and has an id that is the argument of a call. It also
+   * shows a page that is hidden as a whole, and an element that has an id and keeps its place while it is not seen.
+   */
+  isUnseen(tag, attributes) {
+    if (UNSEEN.has(tag) && tag !== "template") return true;
+    if (attributes === "" || tag === "html" || tag === "body") return tag === "template";
+    const [style, named] = [valueOf(STYLE, attributes), valueOf(ID, attributes)];
+    if (tag === "template") return !SHADOW.test(attributes) && !this.isArgument(named);
+    if (NO_PLACE.test(style) || HIDDEN.test(attributes.replace(VALUES, ""))) return !this.isArgument(named);
+    return named === "" && UNSEEN_STYLE.test(style);
+  }
+
+  isArgument(name) {
+    this.called ??= new Set(Array.from(this.page.matchAll(ARGUMENT), ([, argument]) => argument));
+    return this.called.has(name);
+  }
+
+  /** The words of a page in the page. */
+  frame(words) {
+    if (this.unseen || words === "") return;
+    this.ask("p");
+    this.write(words);
+    this.ask("p");
   }
 
   ask(tag) {
@@ -121,9 +158,10 @@ class Words {
  * The words of a page, or of a part of one. What a browser drops, such as a tag without an end, is dropped.
  *
  * @param xml whether it is XHTML, as in books, though it does not say so; there any element may end where it begins
+ * @param frames how many pages inside each other are read
  */
-export function wordsOf(page, xml = page.startsWith("<?xml")) {
-  const found = new Words();
+export function wordsOf(page, xml = page.startsWith("<?xml"), frames = FRAMES) {
+  const found = new Words(page);
   let [done, at] = [0, 0];
   for (let next = page.indexOf("<"); next >= 0; next = page.indexOf("<", at)) {
     TAG.lastIndex = next;
@@ -143,7 +181,11 @@ export function wordsOf(page, xml = page.startsWith("<?xml")) {
       const alone = VOID.has(name) || ((xml || name === "svg" || name === "math") && ALONE.test(attributes));
       if (closing) found.close(name);
       else if (RAW.has(name) && !alone) at = past(page, TAG_END, past(page, new RegExp(`</${name}`, "gi"), at));
-      else found.open(name, attributes, alone);
+      else {
+        const inner = name === "iframe" && frames > 0 ? valueOf(SRCDOC, attributes) : "";
+        if (inner !== "") found.frame(wordsOf(plain(inner), undefined, frames - 1));
+        found.open(name, attributes, alone);
+      }
     }
     done = at;
   }
@@ -160,15 +202,34 @@ function past(page, pattern, from) {
   return page.length;
 }
 
-/** The characters of a page, by what it says of its charset: UTF-8 where it says nothing, else as browsers do. */
+/**
+ * The characters of a page, by `charset`, which its mail names, else by what it says itself. What is UTF-8 but for a few
+ * bytes is UTF-8, unless a charset with several bytes a character is named and fits better: one with a single byte fits
+ * anything.
+ */
 export function decoded(bytes, charset = null) {
-  const stated = charset ?? CHARSET.exec(new TextDecoder("latin1").decode(bytes.subarray(0, 2048)))?.[1] ?? "utf-8";
-  for (const label of charset ? [charset] : ["utf-8", stated]) {
-    try {
-      return new TextDecoder(label, { fatal: true }).decode(bytes);
-    } catch {
-      // Not a charset that is known, or not of it.
-    }
+  const label = charset ?? CHARSET.exec(new TextDecoder("latin1").decode(bytes.subarray(0, 2048)))?.[1] ?? "utf-8";
+  const decoder = decoderOf(label);
+  const text = new TextDecoder().decode(bytes);
+  const wrong = wrongIn(text);
+  const others = Array.from(text.matchAll(NOT_ASCII), ([run]) => Array.from(run).length).reduce((a, b) => a + b, 0) - wrong;
+  if (!SEVERAL_BYTES.test(decoder.encoding) || (charset === null && decoder.encoding.startsWith("utf-16"))) {
+    if (others > wrong || wrong === 0) return text;
+    return (decoder.encoding === "utf-8" ? new TextDecoder("windows-1252") : decoder).decode(bytes);
   }
-  return new TextDecoder("windows-1252").decode(bytes);
+  const labelled = decoder.decode(bytes);
+  const surer = wrong - wrongIn(labelled) || (charset === null ? -others : 0);
+  return surer >= 0 ? labelled : text;
 }
+
+/** The decoder of a label; that of UTF-8 for one that is unknown. */
+function decoderOf(label) {
+  try {
+    return new TextDecoder(label);
+  } catch {
+    return new TextDecoder();
+  }
+}
+
+/** How often bytes are not of the charset by which a text was read. */
+const wrongIn = (text) => text.split("\ufffd").length - 1;

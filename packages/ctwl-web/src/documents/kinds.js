@@ -26,7 +26,7 @@ const SOFT_BREAK = /^[^\n]{49,74}[^\n=]=\r?$/gm;
 /** In quoted-printable text an equals sign begins a code or a line's soft end. */
 const NOT_QUOTED = /=(?![0-9A-Fa-f]{2}|[ \t]*\r?(?:\n|(?![^]))|[0-9A-Fa-f](?![^]))/;
 const STREAM = /^(?:[^\n]{0,80}\n){0,20}?[^\n{]{0,80}\bdata: ?\{[^\n]*\n(?:[^\n]{0,80}\n){0,4}?[^\n{]{0,80}\bdata: ?\{/;
-const JSON_START = /^(?:\xef\xbb\xbf)?\s*(?:\[\s*)?\{\s*"[^"\n]{0,200}"\s*:/;
+const JSON_START = /^(?:\xef\xbb\xbf)?(?:\s*(?:\[\s*)?\{\s*"[^"\n]{0,200}"\s*:|(?:[0-9a-z]:["{\[][^\n]*\n){2})/;
 const SUBTITLES = /^(?:\xef\xbb\xbf)?(?:WEBVTT\b|\[Script Info\]|\s*\d+[ \t\r]*\n\s*\d+:\d\d:\d\d[,.]\d+ *-->|\d+:\d\d:\d\d\.\d+,\d+:\d\d:\d\d\.\d+\s*\n)/;
 const LINK = /^\s*https?:\/\/\S+\s*$/;
 

@@ -7,6 +7,9 @@ import { sound } from "./refused.js";
 /** The line before each mail in a file of several. */
 const FIRST = /^From [^\n]*\n(?=[A-Za-z-]+:)/gm;
 
+/** Begins a mail that is not packed. */
+const HEADER = /^\s*[A-Za-z][A-Za-z0-9-]{0,60}:/;
+
 /**
  * The words of mails, and the names of the attachments, which are not read.
  *
@@ -57,7 +60,11 @@ function read(part, budget, depth) {
     const inner = partsOf(body, parameters.boundary, budget).map((each) => read(each, budget, depth + 1));
     return type === "multipart/alternative" ? chosen(inner) : all(inner);
   }
-  if (type === "message/rfc822") return read(body, budget, depth + 1);
+  if (type === "message/rfc822") {
+    const packing = headers.get("content-transfer-encoding")?.toLowerCase();
+    const packed = packing === "quoted-printable" || (packing === "base64" && !HEADER.test(body)); // though no standard allows it
+    return read(packed ? toBinary(bytesOf(body, packing)) : body, budget, depth + 1);
+  }
   if (!attached && (type === "text/plain" || type === "text/html" || type === "")) {
     budget.read(body.length);
     const charset = parameters.charset ?? (type === "text/html" ? null : "utf-8");

@@ -62,7 +62,9 @@ _HEADER = rb"[A-Za-z][A-Za-z0-9-]{0,60}:[^\n]*\n(?:[ \t][^\n]*\n)*"  # one way t
 _MAIL = re.compile(rb"(?:From [^\n]*\n)?(?:" + _HEADER + rb"){2,400}\r?\n")
 _OF_MAIL = re.compile(rb"^(?:mime-version|message-id|received|return-path|content-[a-z-]+|date):", re.I | re.M)
 _ENCODED = re.compile(rb"^content-transfer-encoding:\s*(?:base64|quoted-printable)", re.I | re.M)
-_CHAT = re.compile(rb"(?:\xef\xbb\xbf)?\s*[{\[]|(?:[^\n]{0,80}\n){0,20}[^\n{]{0,80}\bdata: ?\{")
+_CHAT = re.compile(
+    rb"""(?:\xef\xbb\xbf)?(?:\s*[{\[]|(?:[0-9a-z]:["{\[][^\n]*\n){2})|(?:[^\n]{0,80}\n){0,20}[^\n{]{0,80}\bdata: ?\{"""
+)
 _SUBTITLES = re.compile(
     rb"(?:\xef\xbb\xbf)?(?:WEBVTT\b|\[Script Info\]|\s*\d+[ \t\r]*\n\s*\d+:\d\d:\d\d[,.]\d+ *-->|"
     rb"\d+:\d\d:\d\d\.\d+,\d+:\d\d:\d\d\.\d+\s*\n)"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import quopri
 import re
 from collections.abc import Iterator
 from email import message_from_bytes, policy
@@ -9,7 +11,7 @@ from email.message import EmailMessage
 from typing import cast
 
 from . import html
-from .archives import Member
+from .archives import Member, sound
 from .budget import Budget, OverBudget
 from .found import broken
 
@@ -48,6 +50,8 @@ def _parts(data: bytes, name: str, budget: Budget) -> Iterator[Member]:
 def _read(part: EmailMessage, budget: Budget) -> tuple[list[str], list[Member]]:
     """The words of a part of a mail and of the parts in it, and what is attached."""
     budget.count()
+    if part.get_content_type() == "message/rfc822" and (packed := _packed(part)):
+        return [], [Member(part.get_filename() or "mail", packed)]
     if part.is_multipart():
         inner = [_read(cast(EmailMessage, each), budget) for each in part.get_payload()]
         if part.get_content_subtype() == "alternative":
@@ -62,6 +66,22 @@ def _read(part: EmailMessage, budget: Budget) -> tuple[list[str], list[Member]]:
         return [], []
     content = part.get_payload(decode=True)
     return [], [Member(file or kind, content if isinstance(content, bytes) else b"")]
+
+
+def _packed(part: EmailMessage) -> bytes | None:
+    """The mail that a part of a mail has packed, as no standard allows and many programs write; None of others."""
+    inner = cast(EmailMessage, part.get_payload(0)) if part.is_multipart() else part
+    packing = str(part.get("Content-Transfer-Encoding", "")).strip().lower()
+    given = inner.get_payload()
+    if (
+        packing not in ("base64", "quoted-printable")
+        or not isinstance(given, str)
+        or (inner is not part and inner.keys())
+    ):
+        return None
+    data = given.encode("ascii", "surrogateescape")
+    with sound():
+        return base64.b64decode(data) if packing == "base64" else quopri.decodestring(data)
 
 
 def _chosen(alternatives: list[tuple[list[str], list[Member]]]) -> list[tuple[list[str], list[Member]]]:
