@@ -70,7 +70,7 @@ def text(example: dict[str, Any]) -> str:
     for row, line in enumerate(rows):
         x, y = MARGIN, MARGIN + row * HEIGHT
         for piece, evidence in line:
-            level = 0 if evidence is None else evidence_level(evidence, "half")
+            level = 0 if evidence is None else evidence_level(evidence, "race")
             shown, wide = html.escape(piece), len(piece) * WIDTH
             if level:
                 fill = (FOR if level > 0 else AGAINST)[abs(level) - 1]
