@@ -320,7 +320,7 @@ def test_bytes_that_are_no_canonical_registry_are_refused(refused: Any, data: by
 
 def test_a_registry_of_nearly_a_mebibyte_is_read() -> None:
     drawn = [number.to_bytes(32, "big") for number in range(5000)]
-    entries = [certificate(commitment=each, challenge=each, owner="a" * 50) for each in drawn]
+    entries = [certificate(commitment=each, challenge=each, owner="a" * 80) for each in drawn]
     data = canonical.encode(registry(*entries))
     assert 1_000_000 < len(data) <= Registry.MAX_BYTES
     assert Registry.from_bytes(data).certificate((4999).to_bytes(32, "big")) is not None
