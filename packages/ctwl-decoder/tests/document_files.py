@@ -89,6 +89,20 @@ def docx_with_a_box(text: str) -> bytes:
     return packed({"[Content_Types].xml": _TYPES, "word/document.xml": document, "word/footnotes.xml": notes})
 
 
+def docx_of_chunks(text: str) -> bytes:
+    """Its text is a page that Word puts into it when it is opened."""
+    related = "<Relationships><Relationship Id='a' Type='http://x/relationships/aFChunk' Target='{}'/></Relationships>"
+    document = "<w:document xmlns:w='w' xmlns:r='r'><w:body><w:altChunk r:id='a'/></w:body></w:document>"
+    parts = {"word/document.xml": document, "word/_rels/document.xml.rels": related.format("a%201.html")}
+    return packed({"[Content_Types].xml": _TYPES, **parts, "word/a 1.html": page(text)})
+
+
+def with_a_diagram(text: str, folder: str, body: str) -> bytes:
+    said = "".join(f"<d:pt><d:t><a:p><a:r><a:t>{escape(line)}</a:t></a:r></a:p></d:t></d:pt>" for line in lines(text))
+    diagram = f"<d:dataModel xmlns:d='d' xmlns:a='a'><d:ptLst>{said}</d:ptLst></d:dataModel>"
+    return packed({"[Content_Types].xml": _TYPES, body: "<a/>", f"{folder}/diagrams/data1.xml": diagram})
+
+
 def presentation_with_notes(text: str) -> bytes:
     slide = "<p:sld xmlns:p='p' xmlns:a='a'>{}</p:sld>"
     said = "".join(f"<a:p><a:r><a:t>{escape(line)}</a:t></a:r></a:p>" for line in lines(text))
@@ -427,6 +441,9 @@ def of_rarer_forms(text: str) -> dict[str, bytes]:
         "letter.fodt": flat_odt(text),
         "notes.odt": odt_with_notes(text),
         "box.docx": docx_with_a_box(text),
+        "chunks.docx": docx_of_chunks(text),
+        "diagram.docx": with_a_diagram(text, "word", "word/document.xml"),
+        "diagram.pptx": with_a_diagram(text, "ppt", "ppt/slides/slide1.xml"),
         "notes.pptx": presentation_with_notes(text),
         "for-old-programs.eml": mail_for_old_programs(text),
         "passed-on.eml": mail_passed_on(text, "base64"),

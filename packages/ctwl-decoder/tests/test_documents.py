@@ -239,6 +239,18 @@ def test_what_was_deleted_from_a_document_is_not_read() -> None:
     assert words(docx("One\n\nTwo", gone)) == "One\n\nTwo"
 
 
+def test_a_book_with_a_missing_chapter_and_a_doctype_is_read_and_the_gap_named() -> None:
+    container = "<container><rootfiles><rootfile full-path='O/a.opf'/></rootfiles></container>"
+    doctype = "<!DOCTYPE package PUBLIC '+//ISBN 0-9673008-1-9//DTD OEB 1.2 Package//EN' 'http://example.org/a.dtd'>"
+    items = "".join(f"<item id='{name}' href='{name}.xhtml'/>" for name in "ab")
+    spine = "".join(f"<itemref idref='{name}'/>" for name in "abc")
+    opf = f"<?xml version='1.0'?>{doctype}<package><manifest>{items}</manifest><spine>{spine}</spine></package>"
+    book = packed({"META-INF/container.xml": container, "O/a.opf": opf, "O/b.xhtml": page("Words")})
+    first, *gaps = texts_in(book, "book", Budget())
+    assert first.text == "Words" and sorted(gap.name for gap in gaps) == ["book/O/a.xhtml", "book/c"]
+    assert all(isinstance(gap.text, DocumentRefused) for gap in gaps)
+
+
 def test_lines_of_a_flowed_mail_are_joined() -> None:
     data = (
         mail("x")

@@ -56,6 +56,14 @@ test("what of a mail is not read is named", async () => {
   assert.deepEqual([found.text, found.left], ["words", ["a b.pdf"]]);
 });
 
+test("a book with a missing chapter and a doctype is read, and the gap named", async () => {
+  const opf = '<!DOCTYPE package PUBLIC "a" "http://example.org/a.dtd"><package><manifest><item id="a" href="a.xhtml"/><item id="b" href="b.xhtml"/></manifest>' +
+    '<spine><itemref idref="a"/><itemref idref="b"/><itemref idref="c"/></spine></package>';
+  const book = { "META-INF/container.xml": '<a><rootfile full-path="O/a.opf"/></a>', "O/a.opf": opf, "O/b.xhtml": "<p>Words</p>" };
+  const { text: words, left } = await openDocument(zip(book));
+  assert.deepEqual([words, left.sort()], ["Words", ["O/a.xhtml", "c"]]);
+});
+
 test("breaks of an office document are breaks of the text", async () => {
   const more = "<w:p/><w:p><w:r><w:t>a</w:t><w:br/><w:t>b</w:t><w:tab/><w:t>c</w:t></w:r></w:p>";
   assert.equal(await wordsOf(docx("one\n\ntwo", more)), "one\n\ntwo\n\na\nb\tc");

@@ -75,6 +75,22 @@ export const epub = (text) => {
   });
 };
 
+const TYPES = { "[Content_Types].xml": "<Types/>" };
+
+/** Its text is a page that Word puts into it when it is opened. */
+export const chunks = (text) =>
+  zip({
+    ...TYPES,
+    "word/document.xml": "<w:document/>",
+    "word/_rels/document.xml.rels": '<Relationships><Relationship Type="http://x/aFChunk" Target="a%201.html"/></Relationships>',
+    "word/a 1.html": html(text),
+  });
+
+const diagram = (text) => zip({
+  ...TYPES,
+  "ppt/diagrams/data1.xml": `<d:ptLst>${paragraphs(text, (each) => `<d:pt><d:t><a:p><a:t>${escaped(each)}</a:t></a:p></d:t></d:pt>`)}</d:ptLst>`,
+});
+
 /** Quoted-printable, in lines of at most 76 characters. */
 export const quoted = (text) =>
   text.split("\n").map((line) => {
@@ -104,6 +120,8 @@ const flowed = (text) => text.replace(/(.{50,60}) /g, "$1 \r\n");
 /** A text in files of many kinds, by their names. */
 export const files = (text) => ({
   docx: docx(text),
+  "docx of chunks": chunks(text),
+  "a diagram": diagram(text),
   odt: odt(text),
   epub: epub(text),
   html: html(text),

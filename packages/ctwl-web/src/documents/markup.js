@@ -1,5 +1,5 @@
 /**
- * XML, without what makes it dangerous: a DTD, by which a document multiplies itself. Browsers have a parser, and Node has
+ * XML, without what makes it dangerous: declarations in a DTD, by which a document multiplies itself. Browsers have a parser, and Node has
  * none; this one is for both, and takes linear time and no stack for any input.
  */
 import { NESTING } from "./budget.js";
@@ -7,6 +7,9 @@ import { sound } from "./refused.js";
 
 const LONGEST_TAG = 2 ** 16;
 const TAG = /<(\/?)([^\s\/>"'<=]+)((?:[^>"']|"[^"]*"|'[^']*')*)>/y;
+const LONGEST_DOCTYPE = 500;
+/** A DTD that names a file, which is not read, and declares nothing itself. */
+const DOCTYPE = /^<!DOCTYPE[^[<>]*>/;
 const ATTRIBUTE = /([^\s=\/"']+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
 const REFERENCE = /&(?:#(\d{1,7})|#x([0-9a-fA-F]{1,6})|(amp|lt|gt|quot|apos));/g;
 const NAMED = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
@@ -31,7 +34,7 @@ function attributesOf(written) {
 
 /**
  * Calls back for the elements of a document, by their local names, and for the text in them. Refused as
- * `document-refused` where it is broken, has a DTD, or too many elements inside elements.
+ * `document-refused` where it is broken, has declarations in a DTD, or too many elements inside elements.
  */
 export function parse(xml, { start, end = () => {}, text = () => {} }) {
   const open = [];
@@ -49,7 +52,8 @@ export function parse(xml, { start, end = () => {}, text = () => {} }) {
     else if (xml.startsWith("<![CDATA[", next)) {
       at = after("]]>", next + 9);
       text(xml.slice(next + 9, at - 3));
-    } else {
+    } else if (DOCTYPE.test(xml.slice(next, next + LONGEST_DOCTYPE))) at = after(">", next);
+    else {
       sound(!xml.startsWith("<!", next), "dtd", "a part of it has a DTD, as attacks have");
       const [whole, closing, name, rest] = tagAt(xml, next);
       at = next + whole.length;

@@ -6,6 +6,8 @@ import { sound } from "./refused.js";
 import TABLES from "./tables.json" with { type: "json" };
 import { member } from "./zip.js";
 
+const RELATED = /^word\/_rels\/document\d*\.xml\.rels$/;
+
 /** Spaces that one element of OpenDocument may stand for. */
 const MOST_SPACES = 100;
 
@@ -20,19 +22,35 @@ function dialect({ parts, breaks, ...names }) {
   return { parts: new RegExp(`^(?:${parts})$`), breaks, ...Object.fromEntries(sets) };
 }
 
-/** The words of a document in a zip. */
+/** The words of a document in a zip: `{text, chunks, left}`, where `chunks` are files whose words are a part of its text. */
 export async function wordsOfOffice(bytes, directory, budget, dialect) {
   const parts = [];
   for (const name of [...directory.keys()].filter((each) => dialect.parts.test(each)).sort(inOrder)) {
     parts.push(wordsOfPart(await member(bytes, directory, name, budget), dialect));
   }
-  return parts.filter((words) => words !== "").join("\n\n");
+  const [chunks, left] = [[], []];
+  for (const name of await chunksOf(bytes, directory, budget)) {
+    if (directory.has(name)) chunks.push([name, await member(bytes, directory, name, budget)]);
+    else left.push(name);
+  }
+  return { text: parts.filter((words) => words !== "").join("\n\n"), chunks, left };
 }
 
-/** The body first, notes after it, slides by their numbers. */
+/** The files whose words Word puts into the text when it opens the document (`altChunk`). */
+async function chunksOf(bytes, directory, budget) {
+  const found = [];
+  for (const name of [...directory.keys()].filter((each) => RELATED.test(each)).sort()) {
+    const related = values(decodedXml(await member(bytes, directory, name, budget)), "Relationship", ["Type", "Target"]);
+    for (const [kind, place] of related) if (kind.endsWith("/aFChunk")) found.push(place.startsWith("/") ? place.slice(1) : resolved("word/", place));
+  }
+  return found;
+}
+
+/** The body first, then diagrams and notes, slides by their numbers. */
 function inOrder(a, b) {
   const number = (name) => Number(/\d+/.exec(name)?.[0] ?? 0);
-  return a.includes("notes") - b.includes("notes") || number(a) - number(b) || (a < b ? -1 : 1);
+  const last = (part) => a.includes(part) - b.includes(part);
+  return last("notes") || last("diagrams") || number(a) - number(b) || (a < b ? -1 : 1);
 }
 
 function decodedXml(bytes) {
@@ -81,24 +99,26 @@ function joined(paragraphs) {
   return (spaced ? texts.join("\n") : full.join("\n\n")).trim();
 }
 
-/** The words of a book's chapters, in the order in which they are read; not its table of contents. */
+/** The words of a book's chapters, in the order in which they are read, and what of them is missing; not its table of contents. */
 export async function wordsOfBook(bytes, directory, budget) {
   const part = async (name) => decodedXml(await member(bytes, directory, name, budget));
   const [listing = ""] = values(await part("META-INF/container.xml"), "rootfile", ["full-path"]).map(([path]) => path);
   const contents = await part(listing);
   const items = values(contents, "item", ["id", "href", "properties"]);
-  const places = new Map(items.filter(([, , kinds]) => !kinds.split(/\s+/).includes("nav")));
-  const spine = new Set(values(contents, "itemref", ["idref"]).map(([name]) => places.get(name)));
-  const chapters = [];
+  const places = new Map(items.map(([name, place, kinds]) => [name, kinds.split(/\s+/).includes("nav") ? "" : place]));
+  const names = values(contents, "itemref", ["idref"]).map(([name]) => name);
+  const spine = new Set(names.map((name) => places.get(name)).filter(Boolean).map((place) => resolved(listing, place)));
+  const [chapters, left] = [[], names.filter((name) => !places.has(name))];
   let length = 0;
   for (const place of spine) {
-    if (place === undefined) continue;
-    const words = wordsOf(decoded(await member(bytes, directory, resolved(listing, place), budget)), true);
+    const page = directory.has(place) ? await member(bytes, directory, place, budget) : left.push(place) && null;
+    if (page === null) continue;
+    const words = wordsOf(decoded(page), true);
     length += words.length;
     sound(length <= WORDS, "large", `it has more than ${WORDS} characters`);
     chapters.push(words);
   }
-  return chapters.filter((words) => words !== "").join("\n\n");
+  return { text: chapters.filter((words) => words !== "").join("\n\n"), left };
 }
 
 /** Some attributes of all elements of a name. */

@@ -28,8 +28,8 @@ async function opened(bytes, budget, depth) {
   let kind = kindOf(bytes);
   const directory = kind === "zip" ? directoryOf(bytes) : null;
   if (directory) kind = kindOfZip(directory);
-  if (kind === "epub") return { kind, text: await wordsOfBook(bytes, directory, budget) };
-  if (DIALECTS[kind] && directory) return { kind, text: await wordsOfOffice(bytes, directory, budget, DIALECTS[kind]) };
+  if (kind === "epub") return { kind, ...(await wordsOfBook(bytes, directory, budget)) };
+  if (DIALECTS[kind] && directory) return { kind, ...(await ofOffice(bytes, directory, budget, kind, depth)) };
   if (directory) throw new NotOpened(kind);
   if (kind !== "mail") budget.read(bytes.length);
   if (kind?.startsWith("utf-16")) return opened(new TextEncoder().encode(plain(bytes, kind)), budget, depth + 1);
@@ -42,6 +42,23 @@ async function opened(bytes, budget, depth) {
   if (kind === "quoted") return { kind, text: plain(fromQuoted(toBinary(bytes))) };
   if (kind !== null) throw new NotOpened(kind);
   return { kind, text: plain(bytes) };
+}
+
+/** The words of an office document and of the files that are a part of its text. */
+async function ofOffice(bytes, directory, budget, kind, depth) {
+  const { text, chunks, left } = await wordsOfOffice(bytes, directory, budget, DIALECTS[kind]);
+  const texts = [text];
+  for (const [name, chunk] of chunks) {
+    try {
+      const found = await opened(chunk, budget, depth + 1);
+      texts.push(found.text);
+      left.push(...(found.left ?? []));
+    } catch (error) {
+      if (!(error instanceof NotOpened)) throw error;
+      left.push(name);
+    }
+  }
+  return { text: texts.filter((words) => words.trim() !== "").join("\n\n"), left };
 }
 
 /** The text in bytes of a charset. */

@@ -1,7 +1,7 @@
 """Documents that are XML in a zip: DOCX and PPTX of Office, ODT and its kin, EPUB.
 
-What was deleted and what comments say are not words of the document. A DTD, by which XML names other files and
-multiplies itself, is refused: no office program writes one.
+What was deleted and what comments say are not words of the document. Declarations in a DTD, by which XML multiplies
+itself, are refused: no office program writes them.
 """
 
 from __future__ import annotations
@@ -11,12 +11,16 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote
+from zipfile import ZipFile
 
-from ..words import document_tables
+from ..errors import DocumentRefused
+from ..words import document_tables, said
 from . import html
-from .archives import member, open_zip
-from .budget import Budget
+from .archives import Member, member, open_zip
+from .budget import Budget, OverBudget
 from .markup import parse
+
+_RELATED = re.compile(r"word/_rels/document\d*\.xml\.rels")
 
 _MOST_SPACES = 100
 """Spaces that one element of ODF may stand for."""
@@ -50,8 +54,8 @@ def _dialect(name: str) -> _Dialect:
 DOCX, PPTX, ODF = map(_dialect, ("docx", "pptx", "odf"))
 
 
-def read(data: bytes, budget: Budget, dialect: _Dialect) -> str:
-    """The words of a document in a zip.
+def read(data: bytes, budget: Budget, dialect: _Dialect) -> tuple[str, list[Member]]:
+    """The words of a document in a zip, and the files in it that are a part of its text.
 
     Raises:
         DocumentRefused: it is broken or would cost too much.
@@ -59,13 +63,33 @@ def read(data: bytes, budget: Budget, dialect: _Dialect) -> str:
     with open_zip(data) as packed:
         names = {name for name in packed.namelist() if dialect.parts.fullmatch(name)}
         parts = [member(packed, name, budget) for name in sorted(names, key=_in_order)]
-    return "\n\n".join(filter(None, (words_of(part, dialect) for part in parts)))
+        chunks = [_member_or_refusal(packed, name, budget) for name in _chunks(packed, budget)]
+    return "\n\n".join(filter(None, (words_of(part, dialect) for part in parts))), chunks
 
 
-def _in_order(name: str) -> tuple[bool, int, str]:
-    """The body first, notes after it, slides by their numbers."""
+def _chunks(packed: ZipFile, budget: Budget) -> list[str]:
+    """The files whose words Word puts into the text when it opens the document (``altChunk``)."""
+    related = sorted(filter(_RELATED.fullmatch, packed.namelist()))
+    found = [
+        each for name in related for each in _values(member(packed, name, budget), "Relationship", "Type", "Target")
+    ]
+    places = [place for kind, place in found if kind.endswith("/aFChunk")]
+    return [place[1:] if place.startswith("/") else posixpath.normpath(f"word/{unquote(place)}") for place in places]
+
+
+def _member_or_refusal(packed: ZipFile, name: str, budget: Budget) -> Member:
+    try:
+        return Member(name, member(packed, name, budget))
+    except OverBudget:
+        raise
+    except DocumentRefused as error:
+        return Member(name, error)
+
+
+def _in_order(name: str) -> tuple[bool, bool, int, str]:
+    """The body first, then diagrams and notes, slides by their numbers."""
     number = re.search(r"\d+", name)
-    return "notes" in name, int(number[0]) if number else 0, name
+    return "notes" in name, "diagrams" in name, int(number[0]) if number else 0, name
 
 
 def words_of(part: bytes, dialect: _Dialect) -> str:
@@ -117,8 +141,10 @@ def _joined(paragraphs: list[list[str]]) -> str:
     return ("\n".join(texts) if spaced else "\n\n".join(full)).strip()
 
 
-def read_epub(data: bytes, budget: Budget) -> str:
-    """The words of a book's chapters, in the order in which they are read; not its table of contents.
+def read_epub(data: bytes, budget: Budget) -> tuple[str, list[Member]]:
+    """The words of a book's chapters, in the order in which they are read, and what of them is missing.
+
+    The table of contents is not read.
 
     Raises:
         DocumentRefused: it is broken or would cost too much.
@@ -129,12 +155,16 @@ def read_epub(data: bytes, budget: Budget) -> str:
         ]
         listed = member(packed, package, budget)
         items = _values(listed, "item", "id", "href", "properties")
-        places = {name: place for name, place, kinds in items if "nav" not in kinds.split()}
-        spine = [places[name] for (name,) in _values(listed, "itemref", "idref") if name in places]
+        places = {name: "" if "nav" in kinds.split() else place for name, place, kinds in items}
+        spine = [name for (name,) in _values(listed, "itemref", "idref")]
         folder = posixpath.dirname(package)
-        chapters = [posixpath.normpath(posixpath.join(folder, unquote(place))) for place in dict.fromkeys(spine)]
-        pages = [html.words_of(html.decoded(member(packed, chapter, budget)), xml=True) for chapter in chapters]
-    return "\n\n".join(page for page in pages if page)
+        chapters = [posixpath.normpath(posixpath.join(folder, unquote(places[name]))) for name in dict.fromkeys(spine)
+                    if places.get(name)]  # fmt: skip
+        read = [_member_or_refusal(packed, chapter, budget) for chapter in dict.fromkeys(chapters)]
+    pages = [html.words_of(html.decoded(each.data), xml=True) for each in read if isinstance(each.data, bytes)]
+    missing = [Member(name, DocumentRefused(said("reason-broken"))) for name in spine if name not in places]
+    missing += [each for each in read if not isinstance(each.data, bytes)]
+    return "\n\n".join(page for page in pages if page), missing
 
 
 def _values(part: bytes, element: str, *attributes: str) -> list[tuple[str, ...]]:

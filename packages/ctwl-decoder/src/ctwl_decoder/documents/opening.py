@@ -25,7 +25,7 @@ _CONTAINERS: dict[Kind, Callable[[bytes, Budget], Iterator[archives.Member]]] = 
 }
 """Kinds that hold other files."""
 
-_DOCUMENTS: dict[Kind, Callable[[bytes, Budget], str]] = {
+_DOCUMENTS: dict[Kind, Callable[[bytes, Budget], str | tuple[str, list[archives.Member]]]] = {
     kinds.PDF: lambda data, budget: pdf.read(data),
     kinds.DOCX: partial(office.read, dialect=office.DOCX),
     kinds.PPTX: partial(office.read, dialect=office.PPTX),
@@ -38,7 +38,7 @@ _DOCUMENTS: dict[Kind, Callable[[bytes, Budget], str]] = {
     kinds.SUBTITLES: lambda data, budget: subtitles.words_of(plain(data)),
     kinds.QUOTED: lambda data, budget: plain(quopri.decodestring(data)),
 }
-"""Kinds that hold words."""
+"""Kinds that hold words, and, some, files that are a part of their text or are missing in it."""
 
 
 def plain(data: bytes) -> str:
@@ -68,29 +68,43 @@ def texts_in(data: bytes, name: str, budget: Budget, depth: int = 0) -> Iterator
         kind = kinds.kind_of(data)
         if kind in _CONTAINERS:
             for part in _CONTAINERS[kind](data, budget):
-                inner = f"{name}/{part.name[: limits.NAME]}" if part.name else name
-                if isinstance(part.data, bytes):
-                    yield from texts_in(part.data, inner, budget, depth + 1)
-                else:
-                    yield Found(inner, part.data)
+                yield from _inside(part, name, budget, depth)
         else:
-            yield Found(name, _words(data, kind, budget))
+            text, parts = _words(data, kind, budget)
+            inner = [each for part in parts for each in _inside(part, name, budget, depth)]
+            told = [text, *(each.text for each in inner if isinstance(each.text, str))]
+            left = [each for each in inner if not isinstance(each.text, str)]
+            text = "\n\n".join(filter(str.strip, told))
+            if text or kind is None:
+                yield Found(name, text)
+            elif not left:
+                raise DocumentRefused(said("reason-words"))
+            yield from left
     except (OverBudget, MemoryError):
         raise
     except Exception as error:
         yield Found(name, broken(error))
 
 
-def _words(data: bytes, kind: Kind | None, budget: Budget) -> str:
+def _inside(part: archives.Member, name: str, budget: Budget, depth: int) -> Iterator[Found]:
+    """The texts in a part of a file."""
+    inner = f"{name}/{part.name[: limits.NAME]}" if part.name else name
+    if isinstance(part.data, bytes):
+        yield from texts_in(part.data, inner, budget, depth + 1)
+    else:
+        yield Found(inner, part.data)
+
+
+def _words(data: bytes, kind: Kind | None, budget: Budget) -> tuple[str, list[archives.Member]]:
+    parts = list[archives.Member]()
     if kind is None:
         text = plain(data)
     elif not kind.opened:
         raise kinds.refusal(kind)
     else:
-        text = _DOCUMENTS[kind](data, budget)
-        if not text.strip():
-            raise DocumentRefused(said("reason-words"))
+        found = _DOCUMENTS[kind](data, budget)
+        text, parts = (found, parts) if isinstance(found, str) else found
     if len(text) > budget.words:
         raise OverBudget(f"it has more than {limits.WORDS:,} characters; read the part in question")
     budget.words -= len(text)
-    return text
+    return text, parts
