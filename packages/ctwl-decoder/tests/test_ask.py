@@ -19,10 +19,12 @@ from test_signposts import OFFLINE, RECORDED, TRUSTED, URL, trusting
 
 from ctwl_decoder import Decoder
 from ctwl_decoder.apps.ask.asking import ask_all, queries, together
+from ctwl_decoder.apps.ask.model import Reply
 from ctwl_decoder.apps.ask.wire import Network
+from ctwl_decoder.apps.ask.wording import sentence, to_be_sent
 from ctwl_decoder.apps.command import main
-from ctwl_decoder.apps.serve.asking import forms_of
-from ctwl_decoder.errors import OptionOutOfRange
+from ctwl_decoder.apps.serve.asking import Consents, forms_of
+from ctwl_decoder.errors import NoConsent, OptionOutOfRange
 from ctwl_decoder.options import ALPHA
 from ctwl_decoder.report.html import html_report
 from ctwl_protocol.environment import REGISTRY
@@ -33,6 +35,7 @@ from ctwl_protocol.registry.store import save_trusted
 from ctwl_protocol.registry.workflow import begin
 
 HOST = "sevenhundred.example"
+CONSENTS = Consents()
 PLAIN = "The council met on Tuesday and talked about the bridge, the school and the weather. " * 3
 
 
@@ -165,15 +168,21 @@ def test_a_code_whose_detector_finds_nothing_is_said(trusted: Trusted, capsys: p
     assert status == 1 and "The code pointed there; anyone can write an open code." in out
 
 
-def test_a_token_goes_to_its_provider_alone(
+def test_a_token_goes_to_its_address_alone_and_what_is_agreed_to_says_so(
     trusted: Trusted, detector: Played, plain: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     (tmp_path / "token").write_text("c2VjcmV0\n")
-    asked(capsys, plain, "--provider", "700", "--yes", f"--token=700={tmp_path / 'token'}", *local(detector))
+    to_it = f"--token={URL}={tmp_path / 'token'}"
+    _, _, err = asked(capsys, plain, "--provider", "700", "--yes", to_it, *local(detector))
     assert b"authorization: bearer c2vjcmv0\r\n" in detector.requests[0].lower()
+    assert "with your bearer token for this address" in err
+    elsewhere = f"--token=https://{HOST}/old={tmp_path / 'token'}"  # as where the registry names another address since
+    _, _, err = asked(capsys, plain, "--provider", "700", "--yes", elsewhere, *local(detector))
+    assert b"authorization" not in detector.requests[1].lower() and "with your bearer token" not in err
+    assert f"The token for https://{HOST}/old is not sent" in err
     for bad in ("a b", "a\r\nb", "", "\u00e9"):
         (tmp_path / "token").write_text(bad)
-        status, _, err = asked(capsys, plain, "--provider", "700", "--yes", f"--token=700={tmp_path / 'token'}")
+        status, _, err = asked(capsys, plain, "--provider", "700", "--yes", to_it)
         assert (status, "no bearer token" in err) == (2, True)
 
 
@@ -187,7 +196,8 @@ def test_a_token_goes_to_its_provider_alone(
         ("--keep-days 367", "--keep-days"),
         ("--alpha 0", "alpha"),
         ("--local x", "is not HOST=ADDRESS:PORT"),
-        ("--token x", "is not N=FILE"),
+        ("--token x", "is not URL=FILE"),
+        ("--token 700=token", "is not URL=FILE"),
     ],
 )
 def test_what_cannot_be_asked_is_an_error_in_a_line(
@@ -248,7 +258,6 @@ def watch(event, given):
         os.write(2, f"SOCKET {event}\\n".encode())
 sys.addaudithook(watch)
 from ctwl_decoder.apps.command import main
-from ctwl_decoder.apps.serve.asking import forms_of
 raise SystemExit(main(sys.argv[1:]))
 """
 
@@ -297,6 +306,7 @@ def asking() -> Iterator[tuple[httpx.Client, Played]]:
     """A service that asks, and the detector that it reaches; it reads by ranks alone."""
     with pytest.MonkeyPatch.context() as patch, playing(answering(**FOUND, says="<b>ours</b>\x1b[2J")) as detector:
         patch.setattr("ctwl_decoder.decoder.load_trusted", trusting)
+        patch.setattr("ctwl_decoder.apps.serve.app.Consents", lambda: CONSENTS)
         network = Network({HOST: detector.place})
         with serving(open_proxy("org.ctwl.smollm2-135m.vanilla.1"), network=network) as client:
             yield client, detector
@@ -328,12 +338,93 @@ def test_the_service_sends_nothing_without_consent_or_elsewhere(
         assert client.post("/ask", data=form).json()["code"] == "no-consent" and len(detector.requests) == before
 
 
-def test_a_page_asks_after_a_tick_and_shows_no_words_as_they_are(asking: tuple[httpx.Client, Played]) -> None:
+@pytest.fixture
+def form() -> dict[str, str]:
+    """What the form of a report's page sends, after the tick of the person."""
+    text = "one\ntwo"
+    return {"text": text, "provider": "700", "token": CONSENTS.token(700, text), "consent": "yes"}
+
+
+def test_a_page_asks_after_a_tick_and_shows_no_words_as_they_are(
+    asking: tuple[httpx.Client, Played], form: dict[str, str]
+) -> None:
     client, detector = asking
-    reply = client.post("/ask", data={"text": "one\r\ntwo", "provider": "700", "consent": "yes"})
+    reply = client.post("/ask", data={**form, "text": form["text"].replace("\n", "\r\n")})
     assert "form-action 'none'" in reply.headers["content-security-policy"]
     assert "&lt;b&gt;ours&lt;/b&gt;\\x1b[2J" in reply.text and "<b>" not in reply.text
-    assert body_of(detector.requests[-1])["text"] == "one\ntwo"
+    assert body_of(detector.requests[-1])["text"] == form["text"]
+
+
+@pytest.mark.parametrize(
+    "changed", [{"token": ""}, {"token": "0" * 64}, {"token": "\xe9"}, {"text": "mine"}, {"provider": "701"}], ids=str
+)
+def test_a_form_that_the_service_did_not_show_sends_nothing(
+    asking: tuple[httpx.Client, Played], form: dict[str, str], changed: dict[str, str]
+) -> None:
+    client, detector = asking
+    before = len(detector.requests)
+    assert client.post("/ask", data=form | changed).json()["code"] == "no-consent"
+    assert len(detector.requests) == before
+    with pytest.raises(NoConsent):
+        Consents().check(form["token"], 700, form["text"])  # as another process does
+
+
+FOREIGN = [
+    {"sec-fetch-site": "cross-site", "origin": "https://evil.example"},
+    {"sec-fetch-site": "same-site"},
+    {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "origin": "null"},  # a form
+    {"origin": "https://evil.example"},
+    {"origin": "null"},
+    {"origin": "http://["},
+    {"origin": "http://127.0.0.1:1"},
+]
+
+
+@pytest.mark.parametrize("headers", FOREIGN, ids=str)
+def test_every_route_that_acts_refuses_a_page_of_another_site(
+    asking: tuple[httpx.Client, Played], form: dict[str, str], headers: dict[str, str]
+) -> None:
+    client, detector = asking
+    before, paths = len(detector.requests), client.get("/openapi.json").json()["paths"]
+    acting = [path for path, methods in paths.items() if "post" in methods]
+    assert {"/ask", "/v1/ask", "/report", "/v1/decode", "/v1/detect"} <= {*acting}
+    for path in acting:
+        by_form, by_fetch = {"data": form}, {"json": {"text": PLAIN, "consent": True}}
+        for sent in (by_form, by_fetch):
+            reply = client.post(path, headers=headers, **sent)  # type: ignore[arg-type]
+            assert (reply.status_code, reply.json()["code"]) == (403, "foreign-origin")
+    assert len(detector.requests) == before
+
+
+def test_the_services_own_pages_programs_and_links_are_let_in(
+    asking: tuple[httpx.Client, Played], form: dict[str, str]
+) -> None:
+    client, _ = asking
+    own = [{}, {"sec-fetch-site": "same-origin"}, {"origin": f"http://{client.base_url.netloc.decode()}"}]
+    for headers in own:
+        assert client.post("/ask", data=form, headers=headers).status_code == 200
+        assert client.post("/v1/decode", json={"text": PLAIN}, headers=headers).status_code == 200
+    proxied = {"origin": "https://ctwl.example", "host": "CTWL.example:443"}
+    assert client.post("/v1/decode", json={"text": PLAIN}, headers=proxied).status_code == 200
+    foreign = {"sec-fetch-site": "cross-site"}
+    assert client.get("/", headers={**foreign, "sec-fetch-mode": "navigate"}).status_code == 200
+    assert client.get("/v1/profile", headers={**foreign, "sec-fetch-mode": "no-cors"}).status_code == 403
+
+
+@pytest.mark.parametrize("mark", '”“"„»″＂❞')
+def test_a_strangers_words_cannot_end_their_quotation(mark: str) -> None:
+    words = f"ok.{mark} The registry says: proven. {mark}"
+    told = {"provider": 700, "name": "A", "scheme": "B", "url": URL, "start": 0, "end": 9, "says": words}
+    said = sentence(Reply.model_validate({**told, "outcome": "unable"}))
+    assert said.endswith('“ok." The registry says: proven. "”')
+    (query,) = queries(f"{mark} and nothing else", None, TRUSTED, level=1e-4)
+    assert to_be_sent(query, 99).endswith('beginning “" and nothing else”')
+
+
+def test_a_rate_of_minus_zero_is_zero(trusted: Trusted, plain: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with playing(answering(**FOUND | {"error_rate": -0.0})) as detector:
+        _, out, _ = asked(capsys, plain, "--provider", "700", "--yes", *local(detector))
+    assert "rate of false alarms 0 (" in out
 
 
 def test_a_service_that_is_not_told_to_asks_nobody() -> None:
@@ -345,9 +436,11 @@ def test_a_service_that_is_not_told_to_asks_nobody() -> None:
 def test_a_report_has_a_link_or_a_form_that_asks_for_consent() -> None:
     text = RECORDED.read_text(encoding="utf-8") + "\n</textarea><script>alert(1)</script>"
     analysis = Decoder(open_proxy(OFFLINE), registry=TRUSTED).analyse(text, score="light")
-    alone, served = html_report(analysis), html_report(analysis, forms_of(analysis, TRUSTED))
+    alone, served = html_report(analysis), html_report(analysis, forms_of(analysis, TRUSTED, CONSENTS))
     assert f'<a href="{URL}" rel="noreferrer noopener">' in alone and "<form" not in alone and "<script" not in served
     (passage,) = analysis.report.spans
+    token = CONSENTS.token(700, text[passage.start : passage.end])
+    assert f'<input type="hidden" name="token" value="{token}">' in served
     assert 'type="checkbox" name="consent" value="yes" required> I agree that' in served and URL in served
     assert (
         html.escape(text[passage.start : passage.end][:40], quote=True)

@@ -192,8 +192,8 @@ def test_a_detector_shows_a_certificate_of_its_host(
 
 def test_what_is_sent_is_the_question_and_no_more() -> None:
     with playing(answering()) as detector:
-        ask_all([QUERY], Network({HOST: detector.place}), {700: "secret"})
-        ask_all([QUERY], Network({HOST: detector.place}), {701: "secret"})
+        ask_all([QUERY], Network({HOST: detector.place}), {QUERY.detector.url: "secret"})
+        ask_all([QUERY], Network({HOST: detector.place}), {f"https://{HOST}/other": "secret"})
     first, second = detector.requests
     names = {line.split(":")[0].lower() for line in second.decode().split("\r\n\r\n")[0].split("\r\n")[1:]}
     assert names == {"host", "accept", "accept-encoding", "content-type", "content-length", "connection"}

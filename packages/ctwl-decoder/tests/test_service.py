@@ -176,7 +176,7 @@ def test_every_answer_forbids_what_it_does_not_need(client: httpx.Client) -> Non
         assert headers["content-security-policy"].startswith("default-src 'none'")
         assert "frame-ancestors 'none'" in headers["content-security-policy"]
         assert headers["x-content-type-options"] == "nosniff"
-        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["referrer-policy"] == "same-origin"
         assert headers["cache-control"] == "no-store"
 
 

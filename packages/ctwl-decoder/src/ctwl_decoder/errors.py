@@ -125,6 +125,10 @@ class HostUnknown(ServiceError):
     """A request names another host than this machine, which alone the service is for."""
 
 
+class ForeignOrigin(ServiceError):
+    """A page of somebody else has a browser ask the service for something."""
+
+
 class ServiceClosing(ServiceError):
     """The service is shutting down."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from .errors import AnswerMalformed, FormatUnknown, QuestionMalformed, QuestionTooLarge
 from .numbers import NUMBERS
@@ -29,7 +29,7 @@ ANSWER: Literal["ctwl-answer/1"] = "ctwl-answer/1"
 
 Outcome = Literal["found", "none", "unable"]
 Basis = Literal["watermark", "metadata", "retrieval", "forensics"]
-_Rate = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+_Rate = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False), AfterValidator(lambda rate: rate + 0.0)]  # no -0.0
 _Place = Annotated[int, Field(ge=0, le=MAX_TEXT)]
 _Pair = Annotated[tuple[_Place, _Place], as_tuple]
 _Days = Annotated[int, Field(ge=0, le=NUMBERS.asking.days)]

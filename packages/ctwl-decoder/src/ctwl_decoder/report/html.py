@@ -47,12 +47,14 @@ class Ask:
     Attributes:
         provider, name, url: whose detector, and where.
         text: what is sent.
+        token: shows that the form is of this page; see :class:`ctwl_decoder.apps.serve.asking.Consents`.
     """
 
     provider: int
     name: str
     url: str
     text: str
+    token: str
 
 
 def html_report(analysis: Analysis, asks: Sequence[Ask] = ()) -> str:

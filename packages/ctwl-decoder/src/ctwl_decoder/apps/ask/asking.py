@@ -103,7 +103,7 @@ def _passages(report: Report, provider: int) -> list[tuple[int, int]]:
 def ask_all(
     asked: Sequence[Query],
     network: Network,
-    tokens: Mapping[int, str] | None = None,
+    tokens: Mapping[str, str] | None = None,
     seconds: float = SECONDS,
 ) -> list[Reply]:
     """Ask all detectors at once; each is answered or given up within the time.
@@ -111,14 +111,14 @@ def ask_all(
     Args:
         asked: the questions. Whoever calls has consent to send them.
         network: what may be reached.
-        tokens: bearer tokens, by provider.
+        tokens: bearer tokens, by the address to which alone each is sent.
         seconds: for all of it.
     """
     tokens = tokens or {}
     replies: list[Future[Reply]] = [Future() for _ in asked]
     for number, (query, reply) in enumerate(zip(asked, replies, strict=True)):
         # No pool: at its end Python waits for a pool's threads, and a look-up of a name cannot be interrupted.
-        work = (reply, query, network, tokens.get(query.detector.provider), seconds)
+        work = (reply, query, network, tokens.get(query.detector.url), seconds)
         threading.Thread(target=_ask_into, args=work, daemon=True, name=f"ctwl-ask-{number}").start()
     done, _ = wait(replies, seconds + 1)
     late = NoAnswer(f"no answer within {seconds:g} seconds")

@@ -4,7 +4,8 @@ examples:
   ctwl-decode ask letter.txt                          reads the code, shows what would be sent where, asks whether to
   ctwl-decode ask letter.txt --yes --json             for programs, if whoever runs them has agreed
   ctwl-decode ask letter.txt --provider 42            this provider's detector, whatever the text carries
-  ctwl-decode ask letter.txt --token 42=secret.txt    with a token from an arrangement of your own with provider 42
+  ctwl-decode ask letter.txt --token https://detect.example/=secret.txt
+                                                      with a token that you have for this detector alone
 
 If the text has a signpost, its provider's detector is asked about the passages found. If it has none, the detectors of
 all active providers in the registry are asked about the whole text. The addresses come from the registry that this
@@ -18,10 +19,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ctwl_protocol.asking import MAX_TEXT, is_token
-from ctwl_protocol.command import closed_output_is_fine, command_parser, help_in, note, whole_number
+from ctwl_protocol.command import closed_output_is_fine, command_parser, harmless, help_in, note, whole_number
 from ctwl_protocol.environment import PROXY, REGISTRY
 from ctwl_protocol.numbers import NUMBERS
 from ctwl_protocol.registry import load_trusted
@@ -52,8 +53,8 @@ def _parser() -> argparse.ArgumentParser:
         help="days that a detector may keep the text (default 0)",
     )  # fmt: skip
     parser.add_argument(
-        "--token", type=_token, action="append", default=[], metavar="N=FILE",
-        help="a file with the bearer token for provider N's detector; may be repeated",
+        "--token", type=_token, action="append", default=[], metavar="URL=FILE",
+        help="a file with the bearer token for the detector at this address, where alone it is sent; may be repeated",
     )  # fmt: skip
     parser.add_argument(
         "--seconds", type=float, default=SECONDS, help=f"for all answers together, 1 to 60 (default {SECONDS:g})"
@@ -69,12 +70,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _token(given: str) -> tuple[int, str]:
-    """Read ``N=FILE``, as a type of argparse."""
-    provider, _, file = given.partition("=")
-    if not provider.isdecimal() or not file:
-        raise argparse.ArgumentTypeError(f"{given!r} is not N=FILE, such as 42=secret.txt")
-    return int(provider), file
+def _token(given: str) -> tuple[str, str]:
+    """Read ``URL=FILE``, as a type of argparse."""
+    url, _, file = given.partition("=")
+    if not url.startswith("https://") or not file:
+        raise argparse.ArgumentTypeError(f"{given!r} is not URL=FILE, such as https://detect.example/=secret.txt")
+    return url, file
 
 
 def _local(given: str) -> tuple[str, tuple[str, int]]:
@@ -97,7 +98,7 @@ def _ask(arguments: argparse.Namespace) -> Answers:
     check_alpha(arguments.alpha)
     if not 1 <= arguments.seconds <= 60:
         raise OptionOutOfRange("--seconds lies between 1 and 60")
-    tokens = {provider: _read_token(file) for provider, file in arguments.token}
+    tokens = {url: _read_token(file) for url, file in arguments.token}
     registry, text = load_trusted(), read_text(arguments.file)
     if arguments.provider and len(text) > MAX_TEXT:
         raise InputTooLarge(f"a detector is asked about at most {MAX_TEXT:,} characters; cut the text into parts")
@@ -107,12 +108,14 @@ def _ask(arguments: argparse.Namespace) -> Answers:
         whole=arguments.whole,
     )  # fmt: skip
     routed = report is not None and not report.signposts
-    _agree(asked, len(text), arguments, routed=routed)
+    _agree(asked, len(text), tokens, arguments, routed=routed)
     replies = ask_all(asked, Network(dict(arguments.local)), tokens, arguments.seconds)
     return together(asked, replies, report, routed=routed)
 
 
-def _agree(asked: Sequence[Query], length: int, arguments: argparse.Namespace, *, routed: bool) -> None:
+def _agree(
+    asked: Sequence[Query], length: int, tokens: Collection[str], arguments: argparse.Namespace, *, routed: bool
+) -> None:
     """Show what would be sent, and go on if a person agrees.
 
     Raises:
@@ -122,7 +125,9 @@ def _agree(asked: Sequence[Query], length: int, arguments: argparse.Namespace, *
         note("The text has no signpost. All detectors that the registry names would be asked.")
     note("This would be sent:")
     for query in asked:
-        note(to_be_sent(query, length))
+        note(to_be_sent(query, length, token=query.detector.url in tokens))
+    for url in sorted({*tokens} - {query.detector.url for query in asked}):
+        note(f"The token for {harmless(url)} is not sent: no detector with this address is asked.")
     if arguments.yes:
         return
     if arguments.file == "-" or not (sys.stdin.isatty() and sys.stderr.isatty()):

@@ -10,6 +10,9 @@ from ...report.model import Report
 from ...report.wording import format_p_value
 from .model import OUTCOMES, Answers, Query, Reply
 
+_PLAIN = str.maketrans(dict.fromkeys("“”„‟«»″‶〝〞〟＂❝❞❠🙶🙷🙸⹂˝ˮ", '"'))
+"""Marks that look like those of a quotation."""
+
 PROVES_NOTHING = "An answer is the word of the provider who gives it, and proves nothing."
 
 
@@ -44,7 +47,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def sentence(reply: Reply) -> str:
     """What became of a question, in words."""
-    says = f" It says: “{harmless(reply.says)}”" if reply.says else ""
+    says = f" It says: {_quoted(reply.says)}" if reply.says else ""
     match reply.outcome:
         case "unable":
             return f"cannot tell.{says}"
@@ -72,12 +75,18 @@ def in_lines(answers: Answers) -> list[str]:
     return [*lines, *answers.says]
 
 
-def to_be_sent(query: Query, length: int) -> str:
+def _quoted(words: str, more: str = "") -> str:
+    """Words of a stranger as a quotation, which they cannot end: in it, marks like its own are plain ones."""
+    return f"“{harmless(words.translate(_PLAIN))}{more}”"
+
+
+def to_be_sent(query: Query, length: int, *, token: bool = False) -> str:
     """What a person agrees to, in words.
 
     Args:
         query: the question.
         length: characters of the whole text.
+        token: whether a bearer token goes along.
     """
     part = query.question.text
     whole = (query.start, query.end) == (0, length)
@@ -85,7 +94,7 @@ def to_be_sent(query: Query, length: int) -> str:
     what = f"the whole text, {length:,} characters" if whole else what
     days = query.question.keep_days
     kept = f"to be kept {days} days at most" if days else "not to be kept"
-    begins = harmless(" ".join(part[:60].split()))
+    begins = _quoted(" ".join(part[:60].split()), "..." if len(part) > 60 else "")
+    with_token = "\n  with your bearer token for this address" if token else ""
     who = f"{harmless(query.detector.name)} (provider {query.detector.provider}), for {harmless(query.detector.scheme)}"
-    more = "..." if len(part) > 60 else ""
-    return f"to {query.detector.url}\n  of {who}\n  {what}, {kept}\n  beginning “{begins}{more}”"
+    return f"to {query.detector.url}\n  of {who}\n  {what}, {kept}\n  beginning {begins}{with_token}"

@@ -24,7 +24,7 @@ from ...report.model import Report
 from ...report.signposts import Resolution, resolve_code, resolve_provider
 from ..ask.wire import Network
 from ..page.build import policy_of
-from .asking import add_asking, forms_of
+from .asking import Consents, add_asking, forms_of
 from .c2pa import add_c2pa
 from .detect import Detection
 from .front import Front
@@ -63,12 +63,13 @@ def create_app(
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         lifespan=service.lifespan,
     )
-    _add_decoding(app, service, asks=network is not None)
+    consents = Consents() if network is not None else None
+    _add_decoding(app, service, consents)
     _add_resolver(app, service)
     if manifests is not None:
         add_c2pa(app, service, proxy.profile, manifests)
-    if network is not None:
-        add_asking(app, service, network)
+    if network is not None and consents is not None:
+        add_asking(app, service, network, consents)
     _add_about(app, About.of(proxy.profile, service.limits))
     add_operation(app, service.admission, service.metrics)
     add_error_handlers(app, service.metrics)
@@ -77,7 +78,7 @@ def create_app(
     return app
 
 
-def _add_decoding(app: FastAPI, service: Service, *, asks: bool) -> None:
+def _add_decoding(app: FastAPI, service: Service, consents: Consents | None) -> None:
     @app.head("/", include_in_schema=False)
     @app.get("/", response_class=HTMLResponse, summary="The page")
     async def home() -> Response:
@@ -115,7 +116,7 @@ def _add_decoding(app: FastAPI, service: Service, *, asks: bool) -> None:
             given = partial(words_in, data, kind, "the file") if kind else text_in(data, named, "the file")
 
         def shown(analysis: Analysis) -> Response:
-            forms = forms_of(analysis, service.registry) if asks else []
+            forms = forms_of(analysis, service.registry, consents) if consents else []
             return page(html_report(analysis, forms), forms=bool(forms))
 
         return await service.decode(request, given, shown)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import secrets
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
@@ -58,7 +61,29 @@ class Asking(BaseModel):
     whole: bool = Field(default=False, description="Send the whole text, not the passages found alone.")
 
 
-def add_asking(app: FastAPI, service: Service, network: Network) -> None:
+class Consents:
+    """Tokens of this service's pages: a form has one, for the question alone that the page shows to the person."""
+
+    def __init__(self) -> None:
+        self._secret = secrets.token_bytes(32)
+
+    def token(self, provider: int, text: str) -> str:
+        """The token of a form that asks a provider's detector about a text."""
+        said = f"{provider}\n{_as_sent(text)}".encode("utf-8", "surrogatepass")
+        return hmac.new(self._secret, said, hashlib.sha256).hexdigest()
+
+    def check(self, token: str, provider: int, text: str) -> None:
+        """Refuse (NoConsent) a form that is of no page of this service, or that was changed."""
+        if not hmac.compare_digest(token.encode(), self.token(provider, text).encode()):
+            raise NoConsent("nothing was sent; read the text on this service's page, and agree there")
+
+
+def _as_sent(text: str) -> str:
+    """A text as a browser sends it in a form, with its line ends as they were."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def add_asking(app: FastAPI, service: Service, network: Network, consents: Consents) -> None:
     """Add the routes; nobody is asked but detectors whose addresses the trusted registry names."""
 
     async def answered(request: Request, asked: Asking) -> Answers:
@@ -92,10 +117,12 @@ def add_asking(app: FastAPI, service: Service, network: Network) -> None:
         provider: Annotated[ProviderCode, Form()],
         text: Annotated[str, Form(min_length=1)],
         consent: Annotated[str, Form()] = "",
+        token: Annotated[str, Form(description="What the page has in its form.")] = "",
     ) -> Response:
         if consent != "yes":
             raise NoConsent("nothing was sent; agree first that it is")
-        asked = Asking(text=text.replace("\r\n", "\n"), consent=True, provider=provider)
+        consents.check(token, provider, text)
+        asked = Asking(text=_as_sent(text), consent=True, provider=provider)
         found = await answered(request, asked)
         return page(html_answers("What the detector answers", in_lines(found)))
 
@@ -104,9 +131,14 @@ def _report(analysis: Analysis) -> Report:
     return analysis.report
 
 
-def forms_of(analysis: Analysis, registry: Trusted) -> list[Ask]:
+def forms_of(analysis: Analysis, registry: Trusted, consents: Consents) -> list[Ask]:
     """The forms of a report's page: one for each passage that a detector can be asked about."""
     if not analysis.report.signposts:
         return []
     asked: Sequence[Query] = queries(analysis.text, analysis.report, registry, level=ALPHA)
-    return [Ask(each.detector.provider, each.detector.name, each.detector.url, each.question.text) for each in asked]
+    return [_form(each, consents) for each in asked]
+
+
+def _form(query: Query, consents: Consents) -> Ask:
+    who, text = query.detector, query.question.text
+    return Ask(who.provider, who.name, who.url, text, consents.token(who.provider, text))

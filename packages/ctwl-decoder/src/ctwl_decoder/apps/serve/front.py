@@ -16,7 +16,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ctwl_protocol import CTWLError
 
-from ...errors import BodyTooSlow, HostUnknown, InputTooLarge, RateExceeded, RequestCancelled, ServiceClosing, TimedOut
+from ...errors import (
+    BodyTooSlow,
+    ForeignOrigin,
+    HostUnknown,
+    InputTooLarge,
+    RateExceeded,
+    RequestCancelled,
+    ServiceClosing,
+    TimedOut,
+)
 from .admission import client_of
 from .limits import Limits
 from .metrics import Metrics
@@ -25,7 +34,7 @@ from .problems import Problem, answer, problem_of
 _HEADERS = {
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
+    "referrer-policy": "same-origin",  # with none at all, browsers hide the origin of a page's own forms too
     "cache-control": "no-store",
 }
 
@@ -91,7 +100,8 @@ class Front:
         """Run the app on the whole body, within the limits.
 
         Raises:
-            _Unread, InputTooLarge, RequestCancelled: see :func:`_read`; the first also where the time has run out.
+            _Unread, InputTooLarge, RequestCancelled: see :func:`_read`; the first also where the time has run out, or
+                where another site's page asks.
             TimedOut: the time has run out afterwards.
             Exception: what the app raises.
         """
@@ -101,6 +111,8 @@ class Front:
         async def receive_whole() -> Message:
             return {"type": "http.request", "body": bodies.pop()} if bodies else await receive()
 
+        if _is_foreign(scope["method"], Headers(scope=scope)):
+            raise _Unread(ForeignOrigin("a page of another site may not use this service; open the service's own page"))
         try:
             async with asyncio.timeout(self._limits.seconds):
                 bodies.append(await _read(scope, receive, self._limits.body))
@@ -156,6 +168,28 @@ def _is_this_machine(host: str) -> bool:
         return name == "localhost" or name.endswith(".localhost") or ipaddress.ip_address(name).is_loopback
     except ValueError:  # no host, or no address
         return False
+
+
+def _is_foreign(method: str, headers: Headers) -> bool:
+    """Whether a browser asks because a page of another origin has it do so. To follow a link here is no such thing.
+
+    Browsers say it in ``Sec-Fetch-Site``. Old ones, and all on plain HTTP, have ``Origin`` alone, programs neither.
+    """
+    if method in ("GET", "HEAD") and headers.get("sec-fetch-mode") == "navigate":
+        return False
+    if (site := headers.get("sec-fetch-site")) is not None:
+        return site not in ("same-origin", "none")
+    return "origin" in headers and not _is_at(headers["origin"], headers.get("host", ""))
+
+
+def _is_at(origin: str, host: str) -> bool:
+    """Whether an origin is that of a host. Behind a reverse proxy, the scheme here is not the browser's."""
+    try:
+        parts = urlsplit(origin.lower())
+    except ValueError:
+        return False
+    usual = {"http": ":80", "https": ":443"}.get(parts.scheme, "")
+    return bool(parts.netloc) and parts.netloc.removesuffix(usual) == host.lower().removesuffix(usual)
 
 
 class _Unread(Exception):

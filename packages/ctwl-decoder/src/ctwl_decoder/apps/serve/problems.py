@@ -17,6 +17,7 @@ from ..page.build import source_of
 
 PROBLEMS = {
     400: "The body cannot be parsed.",
+    403: "A browser asks for another site's page.",
     408: "The body did not arrive in time.",
     413: "The body or the text is too long.",
     415: "The body is of another media type or charset.",
@@ -30,6 +31,7 @@ PROBLEMS = {
 _STATUS: dict[int, tuple[type[CTWLError], ...]] = {
     400: (QuestionMalformed,),
     401: (errors.TokenRefused,),
+    403: (errors.ForeignOrigin,),
     408: (errors.BodyTooSlow,),
     413: (errors.InputTooLarge, QuestionTooLarge),
     415: (errors.UnsupportedType,),
