@@ -29,8 +29,8 @@ _SETS = {
     "accents": rf"[{_OUR_MARKS} - [:DI:] - [[:Identifier_Status=Allowed:] - [\u0483-\u0487]] - [\u20E3]"
     r" - [\u030D \u0324 \u0325 \u0329 \u0332 \u0358 \u035C \u0361]]",
 }
-"""U+1F000 to U+1FAFF are for emoji, those to come too. U+20E3 makes keys of digits. The last accents are of Taiwan, Hakka,
-Yoruba and of transliterations.
+"""U+1F000 to U+1FAFF are for emoji, those to come too. U+20E3 makes keys of digits. The last accents are of
+Taiwanese, Hakka, Yoruba and of transliterations.
 """
 
 _OWN = icu.UnicodeSet(r"[\u0000-\u00FF \u0192 \u0263 \u0269 \u028B]")

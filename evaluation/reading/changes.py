@@ -1,7 +1,7 @@
 """Changes to a text on its way to a reader, each a function of the text.
 
-Programs make some: marks of many kinds, breaks of lines, other letters. Each marks a text as densely as such programs do
-at worst: every third word. Others are made by hand to hide a mark, and a reader sees hardly any of them.
+Programs make some: marks of many kinds, breaks of lines, other letters. Each marks a text as densely as such programs
+do at worst: every third word. Others are made by hand to hide a mark, and a reader sees hardly any of them.
 """
 
 from __future__ import annotations
@@ -141,6 +141,12 @@ def swapped(letters: str, others: str, every: int = 2) -> Change:
     return lambda text: re.sub(r"\w+", lambda word: word[0] if next(words) % every else word[0].translate(table), text)
 
 
+def any_of(signs: str, place: str) -> Change:
+    """Each time another one of some signs, at the places that a pattern names."""
+    turn = itertools.cycle(signs)
+    return lambda text: re.sub(place, lambda _: next(turn), text)
+
+
 def turned(text: str) -> str:
     """Words whose letters stand in the opposite order, and an override that turns them back to the eye."""
     return re.sub(r"\w+", lambda word: f"\u202e{word[0][::-1]}\u202c", text)
@@ -191,7 +197,7 @@ CHANGES: Mapping[str, Change] = {
 
 
 _SMALL_CAPITALS = "ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘꞯʀꜱᴛᴜᴠᴡxʏᴢ"
-_BEHIND = {
+_HIDDEN = {
     "Hangul filler": "\u3164", "Hangul filler of an initial": "\u115f", "Hangul filler of a vowel": "\u1160",
     "Hangul filler, half width": "\uffa0", "blank of Braille": "\u2800", "inherent vowel of Khmer": "\u17b4",
     "anchor of an annotation": "\ufff9", "beam of music": "\U0001d173", "blank head of a note": "\U0001d159",
@@ -202,14 +208,16 @@ _BEHIND = {
     "variation selector": "\ufe0f", "variation selector of Mongolian": "\u180b", "joiner": "\u200d",
     "grapheme joiner": "\u034f", "place of an object": "\ufffc", "joiner of hieroglyphs": "\U00013430",
     "filler of Khitan": "\U00016fe4", "vowel sign of Devanagari": "\u0941", "point of Hebrew": "\u05b4",
-    "sign of Arabic": "\u064e", "dot below": "\u0323", "dot above right": "\u0358", "ring below": "\u0325",
-    "soft hyphen": "\u00ad", "Mongolian vowel separator": "\u180e", "invisible times": "\u2062", "tag": "\U000e0041",
-    "override": "\u202d",
+    "sign of Arabic": "\u064e", "soft hyphen": "\u00ad", "Mongolian vowel separator": "\u180e",
+    "invisible times": "\u2062", "tag": "\U000e0041", "override": "\u202d",
 }  # fmt: skip
-"""Signs that stand behind words, by what they are."""
+"""Hidden characters that stand behind words, by what they are."""
+
+_ACCENTS = {"dot below": "\u0323", "dot above right": "\u0358", "ring below": "\u0325", "cross below": "\u0353"}
+
 
 UNSEEN: Mapping[str, Change] = {
-    **{f"{name} behind each word": behind(sign) for name, sign in _BEHIND.items()},
+    **{f"{name} behind each word": behind(sign) for name, sign in (_HIDDEN | _ACCENTS).items()},
     "Hangul filler inside words": inside("\u1160"),
     "overlap of shorthand inside words": inside("\U0001bca0"),
     "control between all letters": between_letters("\x02"),
@@ -222,6 +230,10 @@ UNSEEN: Mapping[str, Change] = {
     "double spaces": for_spaces("  "),
     "dot below every letter in two": lambda text: re.sub(r"([a-z])([a-z])", "\\1\u0323\\2", text),
     "dot below behind every second word": behind("\u0323", 2),
+    "dot below each o": lambda text: text.replace("o", "o\u0323"),
+    "low line below all spaces": lambda text: text.replace(" ", " \u0332"),
+    "accents of all kinds behind words": any_of("".join(map(chr, range(0x316, 0x334))), r"(?<=\w)(?=\s)"),
+    "hidden characters of all kinds inside words": any_of("".join(_HIDDEN.values()), r"(?<=\b\w\w)(?=\w)"),
     "dot below all vowels": lambda text: re.sub("([aeiou])", "\\1\u0323", text),
     "dot above each i": lambda text: text.replace("i", "i\u0307"),
     "Cyrillic letters in every second word": swapped("aceopxyiAEOPCTH", "асеорхуіАЕОРСТН"),

@@ -3,6 +3,7 @@
  * of it out: `[start, end, string]` each. A text is first written as the kinds of its characters, one letter each.
  */
 import { SOLID } from "./characters.js";
+import { MAX_MARKS } from "./normalization.js";
 import { HIDDEN, TEXT } from "./numbers.js";
 
 /** The first and the last code point of each range. */
@@ -90,63 +91,67 @@ function partWords(kinds) {
 
 // ---- Accents that no language has.
 
-const ASCII = [[0x41, 0x5a], [0x61, 0x7a]];
 const LATIN = ranges(HIDDEN.latin);
 const ODD = ranges(HIDDEN.accents);
-const LETTERS = [["a", [[0x300, 0x36f]]], ["a", ODD], ["l", ASCII], ["l", LATIN]];
+const LETTERS = [["a", [[0x300, 0x36f]]], ["a", ODD], ["l", [[0, 0x7f]]], ["l", LATIN]];
+const ACCENTED = new RegExp(`la{0,${MAX_MARKS}}`, "g");
 const FAINT = charactersIn(HIDDEN.faint);
 const [ABOVE, BELOW] = ["\u0307", "\u0323"];
 
-/** Accents go that no language has, or not on so many letters, if enough words have them. */
+/** Accents go that no language has, if enough words have any; so do faint ones beside these, or on odd letters. */
 export function oddAccents(text) {
   if (isAscii(text)) return [];
-  const found = accentedIn(text);
+  const [found, least] = [accentedIn(text), few(text)];
+  const anyOdd = found.filter(({ odd }) => odd.length).length >= least;
   const letters = new Map();
-  for (const { letter, accents } of found) {
-    const small = letter.toLowerCase();
-    for (const accent of accents) {
-      const key = keyOf(letter, accent);
-      if (!letters.has(key)) letters.set(key, new Map());
-      letters.get(key).set(small, (letters.get(key).get(small) ?? 0) + 1);
+  for (const { letter, accents, odd } of found) {
+    for (const accent of new Set(accents)) {
+      if (!FAINT.includes(accent) || odd.includes(accent)) continue;
+      if (!letters.has(accent)) letters.set(accent, new Map());
+      const [on, small] = [letters.get(accent), letter.toLowerCase()];
+      on.set(small, (on.get(small) ?? 0) + 1);
     }
   }
-  const least = few(text);
-  const odd = new Set();
-  for (const [key, on] of letters) {
+  const faint = new Set();
+  for (const [accent, on] of letters) {
     const total = Array.from(on.values()).reduce((sum, count) => sum + count, 0);
-    if (total >= least && isOdd(key, on, total, found.length)) odd.add(key);
+    if (anyOdd || (total >= least && isOdd(accent, on, total, found.length - total))) faint.add(accent);
   }
-  return found.flatMap(({ start, end, letter, accents }) => {
-    const kept = accents.filter((accent) => !odd.has(keyOf(letter, accent)));
+  return found.flatMap(({ start, end, letter, accents, odd }) => {
+    const kept = accents.filter((accent) => !faint.has(accent) && !(anyOdd && odd.includes(accent)));
     return kept.length < accents.length ? [[start, end, letter + kept.join("")]] : [];
   });
 }
 
-/** The letters of ASCII with accents. */
+/** The characters of ASCII with accents, and those that no language has there, or that do not show. */
 function accentedIn(text) {
   const { kinds, at } = kindsOf(text, LETTERS);
   const [known, found] = [new Map(), []];
-  for (const { 0: run, index } of kinds.matchAll(/la*/g)) {
+  for (const { 0: run, index } of kinds.matchAll(ACCENTED)) {
     const [start, end] = [at[index], at[index + run.length]];
     const cluster = text.slice(start, end);
     if (isAscii(cluster)) continue;
-    if (!known.has(cluster)) known.set(cluster, Array.from(cluster.normalize("NFD")));
-    const [letter, ...accents] = known.get(cluster);
-    if (isAscii(letter) && accents.length) found.push({ start, end, letter, accents });
+    if (!known.has(cluster)) known.set(cluster, takenApart(cluster));
+    if (known.get(cluster).accents.length) found.push({ start, end, ...known.get(cluster) });
   }
   return found;
 }
 
-/** What is counted: an accent, and for itself a dot above letters that have one. */
-const keyOf = (letter, accent) => (accent === ABOVE && "ij".includes(letter) ? letter + accent : accent);
+function takenApart(cluster) {
+  const [letter, ...accents] = cluster.normalize("NFD");
+  if (!isAscii(letter)) return { accents: [] };
+  const loose = !/[A-Za-z]/.test(letter);
+  const shows = (accent) => !loose && !holds(ODD, accent.codePointAt(0)) && !(accent === ABOVE && "ij".includes(letter));
+  return { letter, accents, odd: accents.filter((accent) => !shows(accent)) };
+}
 
-function isOdd(key, on, total, accented) {
-  if (key.length > 1 && key.endsWith(ABOVE)) return true;
-  if (holds(ODD, key.codePointAt(0))) return true;
+/** Whether a faint accent is on letters on which no language has it; so many characters have others. */
+function isOdd(accent, on, total, others) {
   const often = Array.from(on).filter(([, count]) => count >= HIDDEN.letter_share * total).map(([letter]) => letter);
-  if (FAINT.includes(key) && often.length >= HIDDEN.fewest_letters) return true;
-  const alone = accented - total < HIDDEN.accompanied * total;
-  return key === BELOW && alone && !(often.every((letter) => HIDDEN.dotted.includes(letter)) && often.includes("o"));
+  if (often.length >= HIDDEN.fewest_letters) return true;
+  const alone = others < HIDDEN.accompanied * total;
+  const dotted = often.length > 1 && often.includes("o") && often.every((letter) => HIDDEN.dotted.includes(letter));
+  return accent === BELOW && alone && !dotted;
 }
 
 /** How many words of a text have what is no chance. */

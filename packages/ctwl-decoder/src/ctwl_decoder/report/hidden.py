@@ -10,9 +10,9 @@ from .model import Hidden
 def hidden_in(text: str) -> list[Hidden]:
     """What is hidden in a text as given that can be normalized, kind by kind."""
     found, words = list[Hidden](), english()
-    for kind, start, count in taken_out(text):
-        point = f"U+{ord(text[start]):04X}"
-        says = words[f"hidden-{kind}"].format(point=point, start=start, count=count)
+    for each in taken_out(text):
+        point = f"U+{ord(text[each.start]):04X}"
+        says = words[f"hidden-{each.kind}"].format(point=point, start=each.start, count=each.count)
         says += f" {words['hidden-means']}"
-        found.append(Hidden(kind=kind, start=start, point=point, count=count, says=says))
+        found.append(Hidden(kind=each.kind, start=each.start, point=point, count=each.count, says=says))
     return found

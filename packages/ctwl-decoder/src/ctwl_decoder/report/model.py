@@ -119,8 +119,8 @@ class Hidden(Data):
     """Characters of a text that nobody sees, or takes for others: a sign of somebody's hand, and not of whose."""
 
     kind: HiddenKind = Field(
-        description='"invisible"; "accents" that no language puts on such letters; "look-alikes", letters that look like '
-        'Latin ones; or "turned", what turns the order of letters around.'
+        description='"invisible"; "accents" that no language puts there; "look-alikes", letters that look like Latin '
+        'ones; or "turned", what turns the order of letters around.'
     )
     start: int = Field(ge=0, description="The first one, counted from 0 in the text as given.")
     point: str = Field(description='Its code point, as "U+3164".')
@@ -166,8 +166,8 @@ class Report(Data):
     )
     hidden: list[Hidden] = Field(
         default=[],
-        description="Characters that nobody sees, or takes for others, where they are more than chance puts into a text. "
-        "It was read without them as well.",
+        description="Characters that nobody sees, or takes for others, where they are more than chance puts there. "
+        "The text was read without them as well.",
     )
     likeliest: Likeliest | None = Field(
         description="Where nothing was found, the best of all codes searched. It means nothing: some code is always "

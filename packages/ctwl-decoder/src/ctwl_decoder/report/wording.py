@@ -240,7 +240,7 @@ def _shortage(report: Report) -> str:
 
 
 def _notes(report: Report) -> list[str]:
-    """What to know beside the verdict: what a code does not prove, or what was not shown; other public marks, and what is hidden."""
+    """What to know beside the verdict: what is not proved, or not shown; other marks, and what is hidden."""
     notes = []
     if report.detected:
         proves = CONFIRMED if report.authenticated else FORGEABLE
@@ -249,7 +249,7 @@ def _notes(report: Report) -> list[str]:
         few = " That is few." if report.tokens < ENOUGH_TOKENS else ""
         notes = [f"Not shown: a mark of {report.profile} in this text of {report.tokens} tokens.{few} {SHOWS_FROM}"]
         notes += [*[LIGHT] * (report.read == "light"), NO_PROOF]
-    return [*notes, *(each.says for each in (*report.other_marks, *report.hidden))]
+    return [*notes, *(mark.says for mark in report.other_marks), *(each.says for each in report.hidden)]
 
 
 def why_none(report: Report) -> str:

@@ -10,12 +10,12 @@ import re
 import unicodedata
 from bisect import bisect
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from ctwl_protocol.numbers import NUMBERS, Ranges
 
-from .alignment import Edit
+from .alignment import MAX_MARKS, Edit
 
 _HIDDEN = NUMBERS.hidden
 _Kind: TypeAlias = tuple[str, Ranges]
@@ -88,69 +88,80 @@ def _part_words(kinds: str) -> bool:
 
 # ---- Accents that no language has.
 
-_ACCENTS = _points(range(0x300, 0x370))
 _ASCII = ((0x41, 0x5A), (0x61, 0x7A))
-_LETTERS: Sequence[_Kind] = (("a", _ACCENTS), ("a", _HIDDEN.accents), ("l", _ASCII), ("l", _HIDDEN.latin))
-_ACCENTED = re.compile("la*")
+_LETTERS: Sequence[_Kind] = (
+    ("a", ((0x300, 0x36F),)),
+    ("a", _HIDDEN.accents),
+    ("l", ((0, 0x7F),)),
+    ("l", _HIDDEN.latin),
+)
+_ACCENTED = re.compile(f"la{{0,{MAX_MARKS}}}")
+_FAINT = frozenset(map(chr, _HIDDEN.faint))
 _ABOVE, _BELOW = "\u0307", "\u0323"
 
 
 class _Accented(NamedTuple):
-    """A letter of ASCII with accents, at a place of a text."""
+    """A character of ASCII with accents, at a place of a text."""
 
     start: int
     end: int
     letter: str
     accents: str
 
+    def odd(self) -> str:
+        """Those of its accents that no language has there, or that do not show."""
+        loose = not self.letter.isalpha()
+        return "".join(
+            accent
+            for accent in self.accents
+            if loose or _holds(_HIDDEN.accents, ord(accent)) or (accent == _ABOVE and self.letter in "ij")
+        )
+
 
 def odd_accents(text: str) -> Iterator[Edit]:
-    """Accents go that no language has, or not on so many letters, if enough words have them."""
+    """Accents go that no language has, if enough words have any; so do faint ones beside these, or on odd letters."""
     if text.isascii():
         return
-    found = [each for each in map(_taken_apart(text), _ACCENTED.finditer(text.translate(_Kinds(*_LETTERS)))) if each]
-    letters = defaultdict[str, Counter[str]](Counter)
-    for _, _, letter, accents in found:
-        for accent in accents:
-            letters[_key(letter, accent)][letter.lower()] += 1
+    found = list(_accented(text))
     few = _few(text)
-    odd = {key for key, on in letters.items() if on.total() >= few and _is_odd(key, on, len(found))}
-    for start, end, letter, accents in found if odd else ():
-        kept = "".join(accent for accent in accents if _key(letter, accent) not in odd)
-        if kept != accents:
-            yield start, end, letter + kept
+    gone = [each.odd() for each in found]
+    any_odd = sum(map(bool, gone)) >= few
+    letters = defaultdict[str, Counter[str]](Counter)
+    for each, odd in zip(found, gone, strict=True):
+        for accent in _FAINT.intersection(each.accents).difference(odd):
+            letters[accent][each.letter.lower()] += 1
+    faint = {
+        accent
+        for accent, on in letters.items()
+        if any_odd or (on.total() >= few and _is_odd(accent, on, len(found) - on.total()))
+    }
+    for each, odd in zip(found, gone, strict=True):
+        kept = "".join(accent for accent in each.accents if accent not in faint and not (any_odd and accent in odd))
+        if kept != each.accents:
+            yield each.start, each.end, each.letter + kept
 
 
-def _taken_apart(text: str) -> Callable[[re.Match[str]], _Accented | None]:
-    known: dict[str, tuple[str, str] | None] = {}
-
-    def take_apart(found: re.Match[str]) -> _Accented | None:
-        start, end = found.span()
-        cluster = text[start:end]
+def _accented(text: str) -> Iterator[_Accented]:
+    known = dict[str, str]()
+    for found in _ACCENTED.finditer(text.translate(_Kinds(*_LETTERS))):
+        cluster = text[found.start() : found.end()]
         if cluster.isascii():
-            return None
+            continue
         if cluster not in known:
-            letter, *accents = unicodedata.normalize("NFD", cluster)
-            known[cluster] = (letter, "".join(accents)) if letter.isascii() and accents else None
-        apart = known[cluster]
-        return _Accented(start, end, *apart) if apart else None
-
-    return take_apart
+            known[cluster] = unicodedata.normalize("NFD", cluster)
+        letter, accents = known[cluster][0], known[cluster][1:]
+        if letter.isascii() and accents:
+            yield _Accented(*found.span(), letter, accents)
 
 
-def _key(letter: str, accent: str) -> str:
-    """What is counted: an accent, and for itself a dot above letters that have one."""
-    return letter.lower() + accent if accent == _ABOVE and letter in "ij" else accent
-
-
-def _is_odd(key: str, on: Counter[str], accented: int) -> bool:
-    if len(key) > 1 or _holds(_HIDDEN.accents, ord(key)):
-        return True
+def _is_odd(accent: str, on: Counter[str], others: int) -> bool:
+    """Whether a faint accent is on letters on which no language has it; so many characters have others."""
     often = {letter for letter, count in on.items() if count >= _HIDDEN.letter_share * on.total()}
-    if ord(key) in _HIDDEN.faint and len(often) >= _HIDDEN.fewest_letters:
+    if len(often) >= _HIDDEN.fewest_letters:
         return True
-    alone = accented - on.total() < _HIDDEN.accompanied * on.total()
-    return key == _BELOW and alone and not (often <= {*_HIDDEN.dotted} and "o" in often)
+    alone = others < _HIDDEN.accompanied * on.total()
+    dotted = len(often) > 1 and "o" in often and often <= {*_HIDDEN.dotted}
+    return accent == _BELOW and alone and not dotted
 
 
 def _few(text: str) -> float:

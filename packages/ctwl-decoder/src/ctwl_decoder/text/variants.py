@@ -12,7 +12,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from ctwl_protocol.numbers import NUMBERS
 
@@ -75,7 +76,8 @@ def _first(text: str) -> AlignedText:
     return normalize_aligned(given.edited(hidden)) if hidden else given
 
 
-class TakenOut(NamedTuple):
+@dataclass(frozen=True)
+class TakenOut:
     """Characters of a text that nobody sees, or takes for others.
 
     Attributes:
@@ -101,7 +103,7 @@ def taken_out(text: str) -> list[TakenOut]:
         given = without_marks(given)  # which begin with some of these
     for kind, step in _TAKEN_OUT:
         edits = list(step(given.text))
-        found[kind] += [(int(given.source[start]), end - start if kind == "invisible" else 1) for start, end, _ in edits]
+        found[kind] += [(int(given.source[i]), end - i if kind == "invisible" else 1) for i, end, _ in edits]
         given = given.edited(edits)
     counted = [TakenOut(kind, min(each)[0], sum(n for _, n in each)) for kind, each in found.items() if each]
     return [each for each in counted if each.kind == "turned" or each.count >= NUMBERS.hidden.fewest]
