@@ -1,11 +1,13 @@
-"""Changes that programs make to a text on its way to a reader: marks of many kinds, breaks of lines, other letters.
+"""Changes to a text on its way to a reader, each a function of the text.
 
-Each is a function of a text, which it marks as densely as such programs do at worst: every third word.
+Programs make some: marks of many kinds, breaks of lines, other letters. Each marks a text as densely as such programs
+do at worst: every third word. Others are made by hand to hide a mark, and a reader sees hardly any of them.
 """
 
 from __future__ import annotations
 
 import html
+import itertools
 import json
 import re
 import textwrap
@@ -110,6 +112,46 @@ def letters(first: int, small: int, digit: int) -> Change:
     return lambda text: text.translate(table)
 
 
+def behind(sign: str, every: int = 1) -> Change:
+    """A sign behind one word in so many."""
+    words = itertools.count()
+    return lambda text: re.sub(r"(?<=\w)(?=\s)", lambda _: sign * (next(words) % every == 0), text)
+
+
+def inside(sign: str) -> Change:
+    """A sign inside each word of three letters and more."""
+    return lambda text: re.sub(r"(?<=\b\w\w)(?=\w)", sign, text)
+
+
+def between_letters(sign: str) -> Change:
+    """A sign between all letters."""
+    return lambda text: re.sub(r"(?<=\w)(?=\w)", sign, text)
+
+
+def for_spaces(sign: str, every: int = 1) -> Change:
+    """A sign for one space in so many."""
+    spaces = itertools.count()
+    return lambda text: re.sub(" ", lambda space: space[0] if next(spaces) % every else sign, text)
+
+
+def swapped(letters: str, others: str, every: int = 2) -> Change:
+    """Letters from elsewhere in one word in so many."""
+    table = str.maketrans(letters, others)
+    words = itertools.count()
+    return lambda text: re.sub(r"\w+", lambda word: word[0] if next(words) % every else word[0].translate(table), text)
+
+
+def any_of(signs: str, place: str) -> Change:
+    """Each time another one of some signs, at the places that a pattern names."""
+    turn = itertools.cycle(signs)
+    return lambda text: re.sub(place, lambda _: next(turn), text)
+
+
+def turned(text: str) -> str:
+    """Words whose letters stand in the opposite order, and an override that turns them back to the eye."""
+    return re.sub(r"\w+", lambda word: f"\u202e{word[0][::-1]}\u202c", text)
+
+
 CHANGES: Mapping[str, Change] = {
     "none": lambda text: text,
     "column of 45 mm, one type": column(127.6),
@@ -151,4 +193,66 @@ CHANGES: Mapping[str, Change] = {
     "colours of a terminal": between("\x1b[1;31m", "\x1b[0m"),
     "colours of a terminal, copied": between("[1;31m", "[0m"),
 }
-"""The changes by name."""
+"""Changes of programs, by name."""
+
+
+_SMALL_CAPITALS = "ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘꞯʀꜱᴛᴜᴠᴡxʏᴢ"
+_HIDDEN = {
+    "Hangul filler": "\u3164", "Hangul filler of an initial": "\u115f", "Hangul filler of a vowel": "\u1160",
+    "Hangul filler, half width": "\uffa0", "blank of Braille": "\u2800", "inherent vowel of Khmer": "\u17b4",
+    "anchor of an annotation": "\ufff9", "beam of music": "\U0001d173", "blank head of a note": "\U0001d159",
+    "overlap of shorthand": "\U0001bca0", "private use": "\ue000", "private use of plane 16": "\U00100000",
+    "control U+0001": "\x01", "control U+0007": "\x07", "control U+001B": "\x1b", "control U+001F": "\x1f",
+    "control U+007F": "\x7f", "control U+0090": "\x90", "noncharacter": "\ufdd0", "noncharacter U+FFFF": "\uffff",
+    "unassigned": "\u0378", "unassigned of plane 4": "\U00040000", "reserved": "\U000e0fff",
+    "variation selector": "\ufe0f", "variation selector of Mongolian": "\u180b", "joiner": "\u200d",
+    "grapheme joiner": "\u034f", "place of an object": "\ufffc", "joiner of hieroglyphs": "\U00013430",
+    "filler of Khitan": "\U00016fe4", "vowel sign of Devanagari": "\u0941", "point of Hebrew": "\u05b4",
+    "sign of Arabic": "\u064e", "soft hyphen": "\u00ad", "Mongolian vowel separator": "\u180e",
+    "invisible times": "\u2062", "tag": "\U000e0041", "override": "\u202d",
+}  # fmt: skip
+"""Hidden characters that stand behind words, by what they are."""
+
+_ACCENTS = {"dot below": "\u0323", "dot above right": "\u0358", "ring below": "\u0325", "cross below": "\u0353"}
+
+
+UNSEEN: Mapping[str, Change] = {
+    **{f"{name} behind each word": behind(sign) for name, sign in (_HIDDEN | _ACCENTS).items()},
+    "Hangul filler inside words": inside("\u1160"),
+    "overlap of shorthand inside words": inside("\U0001bca0"),
+    "control between all letters": between_letters("\x02"),
+    "joiner between all letters": between_letters("\u200d"),
+    "beam of music between all letters": between_letters("\U0001d173"),
+    "blanks of Braille for spaces": for_spaces("\u2800"),
+    "blanks of Braille for every second space": for_spaces("\u2800", 2),
+    "Hangul fillers for spaces": for_spaces("\u3164"),
+    "hair spaces": for_spaces("\u200a"),
+    "double spaces": for_spaces("  "),
+    "dot below every letter in two": lambda text: re.sub(r"([a-z])([a-z])", "\\1\u0323\\2", text),
+    "dot below behind every second word": behind("\u0323", 2),
+    "dot below each o": lambda text: text.replace("o", "o\u0323"),
+    "low line below all spaces": lambda text: text.replace(" ", " \u0332"),
+    "accents of all kinds behind words": any_of("".join(map(chr, range(0x316, 0x334))), r"(?<=\w)(?=\s)"),
+    "hidden characters of all kinds inside words": any_of("".join(_HIDDEN.values()), r"(?<=\b\w\w)(?=\w)"),
+    "dot below all vowels": lambda text: re.sub("([aeiou])", "\\1\u0323", text),
+    "dot above each i": lambda text: text.replace("i", "i\u0307"),
+    "Cyrillic letters in every second word": swapped("aceopxyiAEOPCTH", "асеорхуіАЕОРСТН"),
+    "Cyrillic letters in every word": swapped("aceopxyis", "асеорхуіѕ", 1),
+    "Greek letters in every second word": swapped("oviuAEO", "ονιυΑΕΟ"),
+    "Armenian letters in every second word": swapped("uohngq", "սօհոցզ"),
+    "small letters of Cherokee, and omicron, in every second word": swapped("izsvwrco", "ꭵꮓꮪꮩꮃꮁꮯο"),
+    "dotless i": lambda text: text.replace("i", "ı"),
+    "long s": lambda text: text.replace("s", "ſ"),
+    "alpha and script g": swapped("ag", "ɑɡ", 1),
+    "small capitals in every second word": swapped("abcdefghijklmnopqrstuvwxyz", _SMALL_CAPITALS),
+    "small capitals": swapped("abcdefghijklmnopqrstuvwxyz", _SMALL_CAPITALS, 1),
+    "numerals for letters": swapped("ivxlcdm", "ⅰⅴⅹⅼⅽⅾⅿ", 1),
+    "raised letters in every second word": swapped("abcdefgh", "ᵃᵇᶜᵈᵉᶠᵍʰ"),
+    "full width in every second word": swapped("aeiou", "ａｅｉｏｕ"),
+    "letters of formulas in every second word": swapped("aeiou", "𝖺𝖾𝗂𝗈𝗎"),
+    "letters in boxes": swapped("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "".join(map(chr, range(0x1F130, 0x1F14A))), 1),
+    "minus and other apostrophes": lambda text: text.replace("-", "\u2212").replace("'", "\u02bc"),
+    "other stops and commas": lambda text: text.replace(".", "\u2024").replace(",", "\ua4f9"),
+    "words turned and turned back": turned,
+}
+"""Changes that readers hardly see, by name."""

@@ -1,5 +1,6 @@
 """Texts as people paste them: where characters came from, and which marks may be the reader's."""
 
+import itertools
 import re
 import textwrap
 import unicodedata
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctwl_decoder.text.alignment import AlignedText, normalize_aligned
-from ctwl_decoder.text.variants import AS_GIVEN, variants_of
+from ctwl_decoder.text.variants import AS_GIVEN, TakenOut, taken_out, variants_of
 from ctwl_protocol.text.normalization import normalize
 
 TEXT = (
@@ -114,11 +115,122 @@ def test_a_run_that_nobody_sees_moves_no_place() -> None:
 
 def test_joiners_are_dropped_where_they_join_nothing() -> None:
     (_, given), (name, other) = variants_of("wa\u200dter is\u200c\u200d \ufe0fwet")
-    assert (name, other.text) == ("without joiners", "water is wet") and given.text.count("\u200d") == 2
+    assert (name, other.text) == ("without hidden characters", "water is wet") and given.text.count("\u200d") == 2
     assert other.source.tolist() == [0, 1, 3, 4, 5, 6, 7, 8, 11, 13, 14, 15, 16]
-    assert names("wa\U000e0100ter is\u180b wet") == ["as given", "without joiners"]
+    assert names("wa\U000e0100ter is\u180b wet") == ["as given", "without hidden characters"]
     for text in ("\U0001f469\u200d\U0001f4bb", "1\ufe0f\u20e3", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"):
         assert len(variants_of(text)) == 1
+
+
+HIDDEN = (
+    "\u3164", "\u115f", "\u1160", "\uffa0", "\u2800", "\u17b4", "\ufff9", "\U0001d173", "\U0001d159", "\U0001bca0",
+    "\ue000", "\U0010fffd", "\x01", "\x07", "\x1b", "\x1f", "\x7f", "\x90", "\ufdd0", "\U0001ffff", "\u0378",
+    "\U00040000", "\U000e0fff", "\ufe0f", "\U000e0100", "\u180b", "\u034f", "\u200c", "\ufffc", "\U00013430",
+    "\U00016fe4", "\u0941", "\u05b4", "\u064e", "\u0e38",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("sign", HIDDEN, ids=lambda sign: f"U+{ord(sign):04X}")
+def test_what_nobody_sees_goes_from_behind_words_and_from_inside(sign: str) -> None:
+    for place in (r"(?<=\w)(?= )", r"(?<=\w\w)(?=\w\w)"):
+        hidden = re.sub(place, sign, TEXT)
+        (_, first), (name, second) = variants_of(hidden)
+        assert (name, second.text) == ("without hidden characters", TEXT) and sign in first.text
+        count = hidden.count(sign)
+        assert taken_out(hidden) == [TakenOut("invisible", hidden.index(sign), count)]
+
+
+@pytest.mark.parametrize("blank", ["\u2800", "\u3164", "\uffa0", "\u115f"])
+def test_a_blank_that_parts_words_is_a_space(blank: str) -> None:
+    for text in (TEXT.replace(" ", blank), re.sub(" (.*?) ", rf"{blank}\1 ", TEXT)):
+        assert [form.text for _, form in variants_of(text)][1:] == [TEXT]
+
+
+@pytest.mark.parametrize(
+    ("letters", "others"),
+    [
+        ("aceopxyi", "асеорхуі"),
+        ("ovia", "ονια"),
+        ("uohng", "սօհոց"),
+        ("izsvw", "ꭵꮓꮪꮩꮃ"),
+        ("ivlcd", "ⅰⅴⅼⅽⅾ"),
+        ("ag", "ɑɡ"),
+        ("i", "ı"),
+        ("s", "ſ"),
+        ("abcdefghijklmnopqrstuvwyz", "ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘꞯʀꜱᴛᴜᴠᴡʏᴢ"),
+        ("abde", "ᵃᵇᵈᵉ"),
+    ],
+)
+def test_look_alikes_become_the_letters_that_a_reader_takes_them_for(letters: str, others: str) -> None:
+    words, table = itertools.count(), str.maketrans(letters, others)
+    second_word = re.sub(r"\w+", lambda word: word[0].translate(table) if next(words) % 2 else word[0], TEXT)
+    for text in (TEXT.translate(table), second_word):
+        (_, _), (name, second) = variants_of(text)
+        assert (name, second.text) == ("without look-alikes", TEXT)
+        places = [i for i, (one, other) in enumerate(zip(text, TEXT, strict=True)) if one != other]
+        assert taken_out(text) == [TakenOut("look-alikes", places[0], len(places))]
+
+
+@pytest.mark.parametrize(
+    ("place", "accents"),
+    [
+        (r"(?<=[a-z])(?= )", "\u0323"),
+        (r"(?<=[aeiou])", "\u0323"),
+        (r"(?<=o)", "\u0323"),
+        (r"(?<=i)", "\u0307"),
+        (r"(?<= )", "\u0332"),
+        (r"(?<=[a-z])(?= )", "\u0316\u0317\u0319\u031c\u0325\u0323\u034d\u1dd3\u20d2"),
+    ],
+)
+def test_accents_that_no_language_has_go(place: str, accents: str) -> None:
+    turn = itertools.cycle(accents)
+    text = re.sub(place, lambda _: next(turn), TEXT)
+    assert [form.text for _, form in variants_of(text)][1:] == [TEXT]
+    assert [each.kind for each in taken_out(text)] == ["accents"]
+
+
+OWN = {
+    "Persian": "این یک متن فارسی است که می\u200cخواهیم بخوانیم. کتاب\u200cهای زیادی در خانه\u200cها می\u200cباشند.",
+    "Arabic": "بِسْمِ اللَّهِ الرَّحْمَٰنِ الرَّحِيمِ، قَالَ إِنَّمَا الْأَعْمَالُ بِالنِّيَّاتِ وَإِنَّمَا لِكُلِّ امْرِئٍ مَا نَوَى",
+    "Hebrew": "בְּרֵאשִׁית בָּרָא אֱלֹהִים אֵת הַשָּׁמַיִם וְאֵת הָאָרֶץ",
+    "Hindi": "यह एक हिन्दी पाठ है। क्\u200dया आप इसे पढ़ सकते हैं? श्री राम ने कहा कि वह क्\u200cषमा करेंगे।",
+    "Malayalam": "മലയാളം ഒരു ദ്രാവിഡ ഭാഷയാണ്. അവന്\u200d വന്നു. ന്\u200dറെ കാര്യം",
+    "Thai": "ภาษาไทยเป็นภาษาที่ใช้ในประเทศไทย น้ำ ผู้",
+    "Khmer": "ភាសាខ្មែរគឺជាភាសាផ្លូវការរបស់ប្រទេសកម្ពុជា",
+    "Korean": "옛한글 \u115f\u1161 \u1112\u119e\u11ab 글입니다.",
+    "Japanese": "これは日本語です。葛\U000e0100城市 Ⅷ",
+    "Mongolian": "ᠮᠣᠩᠭᠣᠯ ᠬᠡᠯᠡ ᠨᠡᠭᠡ\u180b",
+    "Vietnamese": "Việt Nam nằm ở cực đông của bán đảo Đông Dương. Một ngày nọ, chị ấy đi học ở trường đại học.",
+    "Turkish": "Türkiye'de yaşayan insanların çoğu Türkçe konuşur. Işığı açtım, kapıyı kapattım, sınıfa girdim.",
+    "Igbo": "Ị ga-abịa n'ụlọ anyị echi. Ọ dị mma, ka anyị rie nri. Ụmụ nwoke na-arụ ọrụ n'ọhịa. Anyị hụrụ ya.",
+    "Yoruba": "Ẹ ku aarọ, ṣe daadaa ni? Mo fẹran lati kọ ede Yoruba. Ọmọ naa n jẹun ni ile iwe. Ẹ ṣeun pupọ.",
+    "Sanskrit": "dharmakṣetre kurukṣetre samavetā yuyutsavaḥ māmakāḥ pāṇḍavāś caiva dṛṣṭvā pāṇḍavānīkaṃ vyūḍhaṃ",
+    "Taiwanese": "Tâi-oân-ōe sī chi̍t chióng gí-giân. O͘-ló, pe̍h-ōe-jī. Chi̍t ê, hō͘ lí.",
+    "Czech": "Příliš žluťoučký kůň úpěl ďábelské ódy. Šťastný člověk měl dům u řeky, kde žil s ženou a dětmi.",
+    "Irish": "Ḃí an fear ag dul aḃaile. Do ċuir sé a ċuid éadaiġ air agus d'ḟág sé an teaċ. A ṁáṫair, a ṗáiste, ṡuiḋ.",
+    "Hawaiian": "ʻO Hawaiʻi ka mokuʻāina. ʻŌlelo Hawaiʻi, Oʻahu, Kauaʻi, Niʻihau.",
+    "Ewe": "Eʋegbe nye gbe si wogblɔna le Ɣana kple Togo. Ɖevi la ƒo nu.",
+    "Greek": "Το νόημα και ο τόνος, ο νους και το νησί. Ποιο είναι το όνομά σου; ἐν ἀρχῇ ἦν ὁ λόγος",
+    "Russian": "Он купил iPhone и открыл Excel. Роса на траве, а сор во дворе. Нос, рот, оса, сон. Хор поёт.",
+    "Slavonic": "Въ нача́лѣ бѣ̀ сло́во, и҆ сло́во бѣ̀ къ бг҃ꙋ, и҆ бг҃ъ бѣ̀ сло́во.",
+    "emoji": "👩\u200d💻 ❤\ufe0f 1\ufe0f\u20e3 2\ufe0f\u20e3 ©\ufe0f ™\ufe0f 👨\u200d👩\u200d👧 ✌🏽 🅰\ufe0f 🇩🇪 ‼\ufe0f",
+    "science": "IFNγ, TGFβ and TNFα at 5 μg/ml; Δt = 3 µs, x̅ = 4. Let α, β be angles; kΩ, xⁿ + yⁿ = zⁿ, H₂O, CO₂, m².",
+    "sounds": "It is pronounced /ˈlɪvɪŋ/ or [ˈɹæpɪd] in English, and /ʁuʒ/ in French.",
+    "French": "Les élèves ont été très fâchés. Où êtes-vous ? L'œuvre, ça, naïve, Noël, 1ª.",
+    "Braille": "⠓⠑⠇⠇⠕\u2800⠺⠕⠗⠇⠙",
+    "bullets": "\uf0b7 One item\n\uf0b7 Two items\n\uf0b7 Three items",
+}
+
+
+@pytest.mark.parametrize("text", OWN.values(), ids=OWN.keys())
+def test_what_a_language_needs_stays(text: str) -> None:
+    assert names(text) == [AS_GIVEN] and taken_out(text) == []
+
+
+def test_what_turns_letters_around_is_reported() -> None:
+    assert taken_out("so \u202edrow\u202c it") == [TakenOut("turned", 3, 1)]
+    notes = "So \ue200cite\ue202turn0search1\ue201 it \ue200cite\ue202turn0search2\ue201 \x1b[1mis\x1b[0m."
+    assert taken_out(notes) == []  # marks
 
 
 @pytest.mark.parametrize(
@@ -132,7 +244,7 @@ def test_joiners_are_dropped_where_they_join_nothing() -> None:
 )
 def test_a_text_is_not_refused_for_a_form_that_nobody_wrote(text: str) -> None:
     """Without its marks more accents would follow each other than any script piles, and ordering them takes ages."""
-    assert names(text) == ["as given"]
+    assert names(text)[0] == AS_GIVEN
 
 
 @pytest.mark.parametrize("width", [40, 72])
@@ -281,6 +393,7 @@ MARKS = (
     "<p>", "</p>", "<br>", "<!--", "-->", "<script>", "</script>", "&lt;", "&#x1d400;", "](u)", "][1]", "\n[1]: /u",
     "[[", "]]", "[b]", "[img]", "[/img]", "\\textbf{", "\\n", "\\u2019", "\x1b[1m", "https://a.b", "\ue200", "\ue201",
     "\uff41", "\U0001d400", "\x0b", "\u2028", "[12:30] a: ", "\n\n",
+    "\u3164", "\u2800", "\x01", "\ue000", "\u0323", "\u0307", "i", "\u0430", "\u1d00", "\u200d", "\u0905",
 )  # fmt: skip
 
 
@@ -298,8 +411,8 @@ HOSTILE = (
     "\r\u200b", "[[a|", "[[", "{{a", "~a", "||a", "https://", "\\", "\\n", "\\u0041", "\x1b[", "\x1b]", "[1", "[^",
     "\ue200", "(https://a",
     '[a](b "', "=", "== ", "''", "``a", "\\emph{", "[b]", "[img]", "[12:30] a", "1.1.2020, ", "<a|", "<@", "&#38;",
-    "\t",
-    "\uff0d", "\uff41", "\U0001d400", "a\x0b", "[a][", "[x]: http:", "a'\n\n", "a b\nc d\n\n",
+    "\t", "\u3164", "\u3164a", "\u3164\u200d", "a\u0323", "\ue000", "\x01\ue000", "\u0430a", "\u0430", "a\u2800",
+    "\u1d00", "\uff0d", "\uff41", "\U0001d400", "a\x0b", "[a][", "[x]: http:", "a'\n\n", "a b\nc d\n\n",
 )  # fmt: skip
 
 

@@ -22,6 +22,12 @@ export function nameOf({ provider, name, model, state }, say) {
  * @param early whether the registered marks alone were tried so far
  */
 export function verdict(report, say, language, early = false) {
+  const told = toldOf(report, say, language, early);
+  const hidden = (report.hidden ?? []).map((each) => `${say(`hidden-${each.kind}`, each)} ${say("hidden-means")}`);
+  return { ...told, means: [told.means, ...hidden].join(" ") };
+}
+
+function toldOf(report, say, language, early) {
   const { outcome, spans, tokens, p_value: p } = report;
   if (early && outcome !== "found") return { title: say("early"), says: say("says-early"), means: say("means-none") };
   const read = report.read === "whole" ? "means-none-whole" : "means-none";

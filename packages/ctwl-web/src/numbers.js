@@ -15,6 +15,7 @@ export const SPANS = values(NUMBERS.spans);
 export const READING = values(NUMBERS.reading);
 export const NULL = values(NUMBERS.null);
 export const VARIANTS = values(NUMBERS.variants);
+export const HIDDEN = values(NUMBERS.hidden);
 export const TAGS = values(NUMBERS.tags);
 export const DIALECTS = values(NUMBERS.dialects);
 export const MARKS = values(NUMBERS.marks);

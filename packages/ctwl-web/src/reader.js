@@ -11,7 +11,7 @@ import { RecordReader } from "./readings.js";
 import { require } from "./refusal.js";
 import { ScoredText } from "./scored.js";
 import { runJob } from "./search.js";
-import { variantsOf } from "./variants.js";
+import { takenOut, variantsOf } from "./variants.js";
 import { LENGTHS } from "./windows.js";
 
 /** Longest text that is read, in characters and in tokens. */
@@ -139,6 +139,7 @@ export class Reader {
       p_value: best.p,
       record: detected ? this.record(best) : null,
       signposts: this.names?.signposts(found.flatMap(({ record }) => record?.chain ?? [])) ?? [],
+      hidden: takenOut(text).map((each) => ({ ...each, start: characters(each.start) })),
       likeliest: detected || finding.text.length === 0 ? null : { code: best.code, ...this.beacon(best.code), p_value: best.p },
       alpha,
       score: best.by,

@@ -1,12 +1,13 @@
 /**
  * 10, step 1: the text as given and, where it has wrapped lines, wide gaps, letters in a style, capitals alone, marks of
- * HTML, Markdown and their like, ligatures, or joiners between ASCII characters, a second variant without these things.
+ * HTML, Markdown and their like, ligatures, or what nobody sees, a second variant without these things.
  */
 import { AlignedText } from "./aligned.js";
 import { ALPHA, BLANK, LETTER, size, SOLID } from "./characters.js";
+import { elsewhere, lookAlikes, never, oddAccents } from "./hidden.js";
 import { withJoinedLines } from "./lines.js";
 import { withoutMarks } from "./marks.js";
-import { pointsOf, VARIANTS } from "./numbers.js";
+import { HIDDEN, pointsOf, VARIANTS } from "./numbers.js";
 import { Refusal } from "./refusal.js";
 
 export const AS_GIVEN = "as given";
@@ -14,9 +15,9 @@ export const AS_GIVEN = "as given";
 const { capitals: CAPITALS, fewest_words: FEWEST_WORDS } = VARIANTS;
 const anyOf = (ranges) => `[${pointsOf(ranges)}]`;
 const GAPS = new RegExp(`(?<=${SOLID})(?: [ \\t]+|\\t[ \\t]*)(?=${SOLID})`, "gu");
-const JOINERS = new RegExp(`(?<![^\\x00-\\x7f])${anyOf(VARIANTS.joiners)}+(?![^\\x00-\\x7f])`, "gu");
 /** Variation selectors in a row: one varies a sign, more hide bytes, as a C2PA manifest of thousands does. */
-const HIDDEN = /[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]{2,}/gu;
+const SELECTORS = /[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]{2,}/gu;
+const TURNED = new RegExp(anyOf(HIDDEN.turned), "gu");
 const LIGATURES = new RegExp(anyOf(VARIANTS.ligatures), "gu");
 const STYLED = new RegExp(`[${pointsOf(VARIANTS.letters)}${pointsOf(VARIANTS.wide)}]+`, "gu");
 const LINE_ENDS = new RegExp(anyOf(VARIANTS.line_ends), "gu");
@@ -29,7 +30,7 @@ const HAS_LETTER = new RegExp(LETTER, "u");
  * out.
  */
 export function variantsOf(text) {
-  const given = withoutHidden(AlignedText.of(text).normalized());
+  const given = firstOf(text);
   let cleaned = given;
   const done = new Set();
   for (const [name, step] of STEPS) {
@@ -50,9 +51,33 @@ export function variantsOf(text) {
 const replaced = (given, pattern, put) =>
   given.edited(Array.from(given.text.matchAll(pattern), ({ 0: found, index }) => [index, index + found.length, put(found)]));
 
-function withoutHidden(given) {
-  const edited = replaced(given, HIDDEN, () => "");
+function firstOf(text) {
+  const given = AlignedText.of(text).normalized();
+  const edited = replaced(given, SELECTORS, () => "");
   return edited.text === given.text ? given : edited.normalized();
+}
+
+/**
+ * What nobody sees in a text that can be normalized, where it is more than chance puts there: `{kind, start, count, point}`
+ * each, of the first one its place in the text as given, and its code point. The second variant is without it; what turns
+ * letters around is in neither.
+ */
+export function takenOut(text) {
+  const found = { invisible: [], accents: [], "look-alikes": [], turned: [] };
+  found.turned = Array.from(text.matchAll(TURNED), ({ index }) => [index, 1]);
+  let given = firstOf(text);
+  if (never(given.text).length) given = withoutMarks(given); // which begin with some of these
+  for (const [kind, step] of TAKEN_OUT) {
+    const edits = step(given.text);
+    const counted = ([start, end]) => (kind === "invisible" ? size(given.text.slice(start, end)) : 1);
+    found[kind].push(...edits.map((edit) => [given.source[edit[0]], counted(edit)]));
+    given = given.edited(edits);
+  }
+  return Object.entries(found).filter(([, each]) => each.length).map(([kind, each]) => {
+    const start = each.reduce((least, [place]) => Math.min(least, place), Infinity);
+    const point = `U+${text.codePointAt(start).toString(16).toUpperCase().padStart(4, "0")}`;
+    return { kind, start, count: each.reduce((sum, [, count]) => sum + count, 0), point };
+  }).filter(({ kind, count }) => kind === "turned" || count >= HIDDEN.fewest);
 }
 
 const compatible = (found) => found.normalize("NFKC");
@@ -68,16 +93,21 @@ function withPlainLetters(given) {
   return given.edited(edits);
 }
 
+const by = (edits) => (given) => given.edited(edits(given.text));
 const CHARACTERS = [
-  ["without joiners", (given) => replaced(given, JOINERS, () => "")],
+  ["without hidden characters", by(elsewhere)],
   ["without ligatures", (given) => replaced(given, LIGATURES, compatible)],
   ["letters made plain", withPlainLetters],
+  ["without odd accents", by(oddAccents)],
+  ["without look-alikes", by(lookAlikes)],
   ["line ends made plain", (given) => replaced(given, LINE_ENDS, () => "\n")],
 ];
+const TAKEN_OUT = [["invisible", never], ["invisible", elsewhere], ["accents", oddAccents], ["look-alikes", lookAlikes]];
 /** What is done to a text for its second variant, in this order. */
 const STEPS = [
   ...CHARACTERS,
   ["without marks", withoutMarks],
+  ["without hidden characters", by(never)], // marks begin with some of these
   ...CHARACTERS, // marks may have stood for these
   ["lines joined", withJoinedLines],
   ["gaps closed", (given) => replaced(given, GAPS, () => " ")],

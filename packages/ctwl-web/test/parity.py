@@ -67,6 +67,12 @@ FORMS = {
     "chat": "[12/05/2024, 14:33:12] Ann: *a* ~b~ ||c||\n1/2/24, 10:33 PM - Bob Lee: d\nBob  10:33 AM\n<@U1> <http://e|f>",
     "terminal and notes": "\x1b[1;31ma\x1b[0m [32mb[0m c\ue200cite\ue202d\ue201 e【4†f】 g¹ h[1, 2]",
     "styled": "𝐀𝒃ℂⓓ Ｆｕｌｌ， ｗｉｄｅ！ 中，文 ﬁ 1２",
+    "invisible": re.sub(r"(?<=\w)(?=\s)", "\u3164\U0001d173\ue000\x01", MARKED),
+    "blanks for spaces": MARKED.replace(" ", "\u2800"),
+    "look-alikes": MARKED.replace("a", "\u0430").replace("o", "\u03bf").replace("s", "\ua731").replace("i", "\u0131"),
+    "odd accents": re.sub(r"(?<=[a-z])(?=\s)", "\u0323", MARKED).replace("i", "i\u0307"),
+    "turned": re.sub(r"\w+", lambda found: f"\u202e{found[0][::-1]}\u202c", MARKED),
+    "own accents": "Ị ga-abịa n'ụlọ anyị. Tiếng Việt ngày nọ. ọ ụ ị " * 4,
     "another code in a comment": f"<!-- {OTHERS[2]} -->\n\n{OTHERS[1]}",
     "few words": " ".join(HUMAN.split()[80:100]),  # best read as a record of several codes
     "short": "Hello.",
@@ -86,6 +92,7 @@ def main() -> None:
                 "name": name,
                 "text": text,
                 "variants": [[form, variant.text] for form, variant in variants_of(text)],
+                "hidden": [each.model_dump(exclude={"says"}) for each in report.hidden],
                 "report": {field: getattr(report, field) for field in kept},
                 "spans": [[span.start, span.end, span.code, span.p_value] for span in report.spans],
             }

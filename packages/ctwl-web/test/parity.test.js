@@ -1,13 +1,16 @@
 /** The reports of the reference on texts of many forms, see parity.py. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { variantsOf } from "../src/variants.js";
+import { size } from "../src/characters.js";
+import { takenOut, variantsOf } from "../src/variants.js";
 import { parity, reader } from "./folder.js";
 
 const near = (a, b, what) => assert.ok(Math.abs(a - b) <= 1e-9 * Math.max(Math.abs(a), Math.abs(b)), `${what}: ${a}, ${b}`);
 
-for (const { name, text, variants } of parity()) {
-  test(`${name}: the variants`, () => {
+for (const { name, text, variants, hidden } of parity()) {
+  test(`${name}: the variants, and what is taken out`, () => {
+    const places = takenOut(text).map((each) => ({ ...each, start: size(text.slice(0, each.start)) }));
+    assert.deepEqual(places, hidden);
     assert.deepEqual(variantsOf(text).map((variant) => [variant.name, variant.text.text]), variants);
   });
 }

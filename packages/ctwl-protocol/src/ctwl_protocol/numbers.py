@@ -19,6 +19,16 @@ def _code_points(ranges: object) -> tuple[int, ...]:
 CodePoints = Annotated[tuple[int, ...], BeforeValidator(_code_points)]
 
 
+def _ranges(ranges: object) -> tuple[tuple[int, int], ...]:
+    """The first and the last code point of each range."""
+    bounds = [each.split("-") for each in str(ranges).split()]
+    return tuple((int(each[0], 16), int(each[-1], 16)) for each in bounds)
+
+
+Ranges = Annotated[tuple[tuple[int, int], ...], BeforeValidator(_ranges)]
+"""What is too many code points to name each."""
+
+
 class _Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -203,7 +213,6 @@ class Variants(_Strict):
     capitals: float
     fewest_words: int
     ligatures: CodePoints
-    joiners: CodePoints
     page_tags: int
     rounds: int
     letters: CodePoints
@@ -214,6 +223,32 @@ class Variants(_Strict):
     broad_characters: str
     widths: tuple[int, int, int, int]
     nearly_full: float
+
+
+class Hidden(_Strict):
+    """What nobody sees in a text, or takes for another letter (spec section 10, step 1)."""
+
+    never: Ranges
+    private: Ranges
+    elsewhere: Ranges
+    blanks: Ranges
+    own: Ranges
+    whole_word: float
+    share: float
+    fewest: int
+    accents: Ranges
+    faint: CodePoints
+    fewest_letters: int
+    letter_share: float
+    dotted: str
+    accompanied: float
+    latin: Ranges
+    between: Ranges
+    alike: Mapping[str, CodePoints]
+    styled: Mapping[str, CodePoints]
+    borrowed: CodePoints
+    beside: CodePoints
+    turned: CodePoints
 
 
 class Tags(_Strict):
@@ -275,6 +310,7 @@ class Numbers(_Strict):
     reading: Reading
     null: Null
     variants: Variants
+    hidden: Hidden
     tags: Tags
     dialects: Mapping[str, Dialect]
     marks: Mapping[str, Mark]

@@ -20,6 +20,7 @@ from ..search.together import Joint
 from ..statistics.scores import NAT
 from ..text.tokens import TokenizedVariant
 from .analysis import Analysis
+from .hidden import hidden_in
 from .interpretation import Interpreter
 from .model import BodyReport, Likeliest, Outcome, Report, Span
 from .other_marks import other_marks
@@ -98,6 +99,7 @@ class Assembler:
             reading_model=reading_model,
             arithmetic=arithmetic or "integer",
             other_marks=other_marks(text),
+            hidden=hidden_in(text),
         )
         return Analysis(text, report, finding.variant.starts, self._contributions(finding, best))
 

@@ -6,6 +6,8 @@ from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ..text.variants import HiddenKind
+
 Outcome: TypeAlias = Literal["found", "none", "too-short"]
 
 ENOUGH_TOKENS = 150
@@ -113,6 +115,19 @@ class OtherMark(Data):
     says: str = Field(description="What they claim, in sentences.")
 
 
+class Hidden(Data):
+    """Characters of a text that nobody sees, or takes for others: a sign of somebody's hand, and not of whose."""
+
+    kind: HiddenKind = Field(
+        description='"invisible"; "accents" that no language puts there; "look-alikes", letters that look like Latin '
+        'ones; or "turned", what turns the order of letters around.'
+    )
+    start: int = Field(ge=0, description="The first one, counted from 0 in the text as given.")
+    point: str = Field(description='Its code point, as "U+3164".')
+    count: int = Field(ge=1, description="How many of them the text has.")
+    says: str = Field(description="The same in sentences.")
+
+
 class Report(Data):
     """The outcome of decoding one text.
 
@@ -148,6 +163,11 @@ class Report(Data):
         default=[],
         description="Public marks of other kinds, such as a C2PA manifest: they are there, and anyone can write them. "
         "The text is read without them.",
+    )
+    hidden: list[Hidden] = Field(
+        default=[],
+        description="Characters that nobody sees, or takes for others, where they are more than chance puts there. "
+        "The text was read without them as well.",
     )
     likeliest: Likeliest | None = Field(
         description="Where nothing was found, the best of all codes searched. It means nothing: some code is always "

@@ -242,7 +242,7 @@ def _shortage(report: Report) -> str:
 
 
 def _notes(report: Report) -> list[str]:
-    """What to know beside the verdict: what a code does not prove, or what was not shown; and other public marks."""
+    """What to know beside the verdict: what is not proved, or not shown; other marks, and what is hidden."""
     notes = []
     if report.detected:
         proves = CONFIRMED if report.authenticated else FORGEABLE
@@ -252,7 +252,7 @@ def _notes(report: Report) -> list[str]:
         notes = [f"Not shown: a mark of {report.profile} in this text of {report.tokens} tokens.{few} {SHOWS_FROM}"]
         notes += [LIGHT] if report.read == "light" else [STRONGER] if report.reading_model is None else []
         notes.append(NO_PROOF)
-    return [*notes, *(mark.says for mark in report.other_marks)]
+    return [*notes, *(mark.says for mark in report.other_marks), *(each.says for each in report.hidden)]
 
 
 def why_none(report: Report) -> str:

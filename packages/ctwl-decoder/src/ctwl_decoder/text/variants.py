@@ -1,10 +1,10 @@
 """The variants of a pasted text (spec section 10, step 1).
 
 The profile's normalization removes what no reader sees. Readers do see wrapped lines, wide gaps, letters in a style,
-capitals, and the marks of HTML, Markdown and their like, and the writer may have written them. Joiners are needed by
-many scripts. So the decoder reads the text as given, and a second variant without these things where there are any.
-Each variant is a test, and the p-values pay for it. Both follow from the normalized text alone: what normalization
-deletes cannot steer them.
+capitals, and the marks of HTML, Markdown and their like, and the writer may have written them. Other characters nobody
+sees, but some scripts need them; and letters of two alphabets may look alike. So the decoder reads the text as given,
+and a second variant without these things where there are any. Each variant is a test, and the p-values pay for it. Both
+follow from the normalized text alone: what normalization deletes cannot steer them.
 """
 
 from __future__ import annotations
@@ -12,16 +12,19 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from ctwl_protocol.numbers import NUMBERS
 
 from ..errors import NotText
 from .alignment import AlignedText, Edit, normalize_aligned
+from .hidden import elsewhere, look_alikes, never, odd_accents
 from .lines import with_joined_lines
 from .marks import without_marks
 
 AS_GIVEN = "as given"
+HiddenKind: TypeAlias = Literal["invisible", "accents", "look-alikes", "turned"]
 
 _CAPITALS = NUMBERS.variants.capitals
 _FEWEST_WORDS = NUMBERS.variants.fewest_words
@@ -35,12 +38,10 @@ def _any_of(points: Iterable[int]) -> str:
     return f"[{''.join(map(chr, points))}]"
 
 
-_JOINERS = re.compile(f"(?<![^\x00-\x7f]){_any_of(NUMBERS.variants.joiners)}+(?![^\x00-\x7f])")
-"""Joiners and variation selectors without a neighbour that they could join or vary."""
-
 _HIDDEN = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2,}")
 """Variation selectors in a row: one varies a sign, more hide bytes, as a C2PA manifest of thousands does."""
 
+_TURNED = re.compile(_any_of(NUMBERS.hidden.turned))
 _LIGATURES = re.compile(_any_of(NUMBERS.variants.ligatures))
 _STYLED = re.compile(f"{_any_of(NUMBERS.variants.letters + NUMBERS.variants.wide)}+")
 _LINE_ENDS = re.compile(_any_of(NUMBERS.variants.line_ends))
@@ -56,7 +57,7 @@ def variants_of(text: str) -> list[tuple[str, AlignedText]]:
         NotText: the text as given cannot be normalized, see :func:`ctwl_decoder.text.alignment.normalize_aligned`. A
             second variant that cannot be normalized is left out.
     """
-    first = cleaned = _without_hidden(normalize_aligned(AlignedText.of(text)))
+    first = cleaned = _first(text)
     done = dict[str, None]()
     for name, step in _STEPS:
         before, cleaned = cleaned, step(cleaned)
@@ -69,13 +70,43 @@ def variants_of(text: str) -> list[tuple[str, AlignedText]]:
     return [(AS_GIVEN, first)] + [(", ".join(done), second)] * (first.text != second.text)
 
 
-def _without_hidden(given: AlignedText) -> AlignedText:
+def _first(text: str) -> AlignedText:
+    given = normalize_aligned(AlignedText.of(text))
     hidden = [] if given.text.isascii() else [(*found.span(), "") for found in _HIDDEN.finditer(given.text)]
     return normalize_aligned(given.edited(hidden)) if hidden else given
 
 
-def _without_joiners(given: AlignedText) -> AlignedText:
-    return given.edited((*found.span(), "") for found in _found(_JOINERS, NUMBERS.variants.joiners, given.text))
+@dataclass(frozen=True)
+class TakenOut:
+    """Characters of a text that nobody sees, or takes for others.
+
+    Attributes:
+        kind: what they are.
+        start: the place of the first in the text as given.
+        count: how many there are.
+    """
+
+    kind: HiddenKind
+    start: int
+    count: int
+
+
+def taken_out(text: str) -> list[TakenOut]:
+    """What nobody sees in a text that can be normalized, where it is more than chance puts there.
+
+    The second variant is without it; what turns letters around is in neither.
+    """
+    found: dict[HiddenKind, list[tuple[int, int]]] = {"invisible": [], "accents": [], "look-alikes": [], "turned": []}
+    found["turned"] = [(each.start(), 1) for each in _TURNED.finditer(text)]
+    given = _first(text)
+    if any(True for _ in never(given.text)):
+        given = without_marks(given)  # which begin with some of these
+    for kind, step in _TAKEN_OUT:
+        edits = list(step(given.text))
+        found[kind] += [(int(given.source[i]), end - i if kind == "invisible" else 1) for i, end, _ in edits]
+        given = given.edited(edits)
+    counted = [TakenOut(kind, min(each)[0], sum(n for _, n in each)) for kind, each in found.items() if each]
+    return [each for each in counted if each.kind == "turned" or each.count >= NUMBERS.hidden.fewest]
 
 
 def _without_ligatures(given: AlignedText) -> AlignedText:
@@ -131,19 +162,33 @@ def _without_capitals(given: AlignedText) -> AlignedText:
     return given.edited(edits)
 
 
+def _by(edits: Callable[[str], Iterable[Edit]]) -> Callable[[AlignedText], AlignedText]:
+    return lambda given: given.edited(edits(given.text))
+
+
 _Steps: TypeAlias = Sequence[tuple[str, Callable[[AlignedText], AlignedText]]]
 _CHARACTERS: _Steps = (
-    ("without joiners", _without_joiners),
+    ("without hidden characters", _by(elsewhere)),
     ("without ligatures", _without_ligatures),
     ("letters made plain", _with_plain_letters),
+    ("without odd accents", _by(odd_accents)),
+    ("without look-alikes", _by(look_alikes)),
     ("line ends made plain", _with_line_ends),
 )
 _STEPS: _Steps = (
     *_CHARACTERS,
     ("without marks", without_marks),
+    ("without hidden characters", _by(never)),  # marks begin with some of these
     *_CHARACTERS,  # marks may have stood for these
     ("lines joined", with_joined_lines),
     ("gaps closed", _without_gaps),
     ("capitals lowered", _without_capitals),
 )
 """What is done to a text for its second variant, in this order."""
+
+_TAKEN_OUT: Sequence[tuple[HiddenKind, Callable[[str], Iterable[Edit]]]] = (
+    ("invisible", never),
+    ("invisible", elsewhere),
+    ("accents", odd_accents),
+    ("look-alikes", look_alikes),
+)
