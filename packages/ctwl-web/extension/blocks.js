@@ -4,15 +4,54 @@
  */
 
 /** Elements whose words nobody reads as text. */
-const SILENT =
-  "script, style, noscript, template, svg, math, canvas, button, select, textarea, iframe, object, audio, video, " +
-  "[aria-hidden='true']";
+const SILENT = "script, style, noscript, template, svg, math, canvas, button, select, textarea, object, audio, video, rt, rp";
+/** A sign beside words is hidden from those who listen; so is a whole text while a dialog is before it. */
+const SIGN = "[aria-hidden='true']";
+const TEXTS = "p, article, main";
 /** Elements that are beside the text of a page. */
 const BESIDE =
   "nav, aside, footer, form, dialog, [role='navigation'], [role='banner'], [role='complementary'], [role='contentinfo']";
 /** Elements before and after which a text has an empty line. */
 const PARAGRAPHS = new Set("P H1 H2 H3 H4 H5 H6 BLOCKQUOTE PRE".split(" "));
 const WORDS = /[ \t\n\r\f]+|[^ \t\n\r\f]+/g;
+
+/** What is inside of a node as it is shown: in shadow roots that are open, in their slots, in frames of the same site. */
+function insideOf(node) {
+  if (node.nodeName === "IFRAME" || node.nodeName === "FRAME") return [node.contentDocument?.body].filter(Boolean);
+  const slotted = node.nodeName === "SLOT" ? node.assignedNodes() : [];
+  return slotted.length > 0 ? slotted : (node.shadowRoot ?? node).childNodes;
+}
+
+/** The element in which a node is shown. */
+const parentOf = (node) =>
+  node.assignedSlot ?? node.parentElement ?? node.getRootNode().host ?? node.ownerDocument.defaultView?.frameElement ?? null;
+
+/** A node and all that is inside of it, in the order in which it is shown. */
+function* all(root) {
+  const waiting = [root];
+  while (waiting.length > 0) {
+    const node = waiting.pop();
+    yield node;
+    for (const inside of Array.from(insideOf(node)).reverse()) waiting.push(inside);
+  }
+}
+
+/** Whether a range has something of a node, or of the element in whose shadow root or frame it is. */
+function isIn(range, node) {
+  let seen = node;
+  while (seen && seen.getRootNode() !== range.startContainer.getRootNode()) {
+    seen = seen.getRootNode().host ?? seen.ownerDocument.defaultView?.frameElement;
+  }
+  return Boolean(seen) && range.intersectsNode(seen);
+}
+
+const isSign = (element) => element.matches(SIGN) && !element.matches(TEXTS) && element.querySelector(TEXTS) === null;
+
+/** Whether an element is beside the text of a page; a form that has most of the page is not. */
+function isBeside(element) {
+  if (!element.matches(BESIDE)) return false;
+  return element.nodeName !== "FORM" || 2 * element.textContent.length < element.ownerDocument.body.textContent.length;
+}
 
 /** What is remembered of elements, so that each is asked once. */
 class Elements {
@@ -24,12 +63,13 @@ class Elements {
   of(element) {
     const known = this.facts.get(element);
     if (known) return known;
-    const above = element.parentElement ? this.of(element.parentElement) : { block: element };
+    const parent = parentOf(element);
+    const above = parent ? this.of(parent) : { block: element };
     const { display, whiteSpace } = getComputedStyle(element);
     const found = {
       block: /^(inline|contents|ruby|none)/.test(display) ? above.block : element,
-      silent: above.silent || display === "none" || element.matches(SILENT),
-      beside: above.beside || element.matches(BESIDE),
+      silent: above.silent || display === "none" || element.matches(SILENT) || isSign(element),
+      beside: above.beside || isBeside(element),
       cell: above.cell || display === "table-cell",
       link: above.link || element.matches("a[href]"),
       typed: /pre|break-spaces/.test(whiteSpace),
@@ -54,15 +94,14 @@ class Elements {
  */
 export function blocksOf(root, range = null) {
   const elements = new Elements();
-  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
   const blocks = [];
   let [current, owner] = [null, null];
-  for (let node = walker.currentNode; node; node = walker.nextNode()) {
+  for (const node of all(root)) {
     if (node.nodeType === Node.ELEMENT_NODE) elements.of(node); // from above, so that none asks far upwards
     if (node.nodeName === "BR" && current) put(current, "\n", node, 0);
-    if (node.nodeType !== Node.TEXT_NODE || !node.parentElement) continue;
-    if ((range && !range.intersectsNode(node)) || !elements.shows(node.parentElement)) continue;
-    const { block, link, beside, cell, typed } = elements.of(node.parentElement);
+    const parent = node.nodeType === Node.TEXT_NODE ? parentOf(node) : null;
+    if (!parent || (range && !isIn(range, node)) || !elements.shows(parent)) continue;
+    const { block, link, beside, cell, typed } = elements.of(parent);
     if (block !== owner) {
       owner = block;
       current = { text: "", linked: 0, beside, cell, paragraph: PARAGRAPHS.has(block.nodeName), pieces: [] };

@@ -11,13 +11,19 @@ function inField() {
   return typeof value === "string" && type !== "password" && Number.isInteger(from) ? value.slice(from, behind) : "";
 }
 
+/** The selections of the document, and of the frames and the shadow roots in which its focus is. */
+function selections(root) {
+  const own = root.getSelection?.(); // Chromium's shadow roots have one
+  const inner = root.activeElement?.contentDocument ?? root.activeElement?.shadowRoot;
+  return [own, ...(inner ? selections(inner) : [])];
+}
+
 /** The selected text: `{text, pieces}`. */
 function selected() {
   const field = inField();
   if (field !== "") return { text: field, pieces: [] };
-  const selection = getSelection();
-  const all = Array.from({ length: selection?.rangeCount ?? 0 }, (_, i) => selection.getRangeAt(i)).filter((range) => !range.collapsed);
-  return joined(all.flatMap((range) => blocksOf(range.commonAncestorContainer, range)));
+  const ranges = selections(document).flatMap((selection) => Array.from({ length: selection?.rangeCount ?? 0 }, (_, i) => selection.getRangeAt(i)));
+  return joined(ranges.filter((range) => !range.collapsed).flatMap((range) => blocksOf(range.commonAncestorContainer, range)));
 }
 
 /** The selected text or, where nothing is selected or the article is asked for, the main text of the page. */

@@ -2,7 +2,7 @@
 
 export const HIGHLIGHT = "ctwl-passage";
 
-/** The ranges of the document that have a stretch of a text, one for each text node. */
+/** The ranges of the document that have a stretch of a text, one for each text node; what is in a frame has none. */
 export function rangesOf(pieces, start, end) {
   const parts = [];
   for (const { at, length, node, from } of pieces) {
@@ -12,7 +12,7 @@ export function rangesOf(pieces, start, end) {
     if (parts.at(-1)?.node === node) parts.at(-1).stop = stop;
     else parts.push({ node, begin, stop });
   }
-  return parts.filter(({ node, stop }) => node.isConnected && stop <= node.data.length).map(({ node, begin, stop }) => {
+  return parts.filter(({ node, stop }) => node.isConnected && node.ownerDocument === document && stop <= node.data.length).map(({ node, begin, stop }) => {
     const range = document.createRange();
     range.setStart(node, begin);
     range.setEnd(node, stop);
