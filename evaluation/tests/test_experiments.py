@@ -63,6 +63,7 @@ def test_a_result_says_how_it_came_about(tmp_path: Path, capsys: pytest.CaptureF
         "false_positives",
         "pasted",
         "changed",
+        "unseen",
         "bench",
         "models",
         "constants",

@@ -164,7 +164,6 @@ def said() -> dict[str, list[str]]:
         "reading.likely": ["combines the {0} best codes of all slots but one"],
         "null.floor": ["below {0}, state {0}", "max(K * tail, {0})"],
         "variants.ligatures": [f"ligatures ({', '.join(unicode_ranges(value('variants.ligatures')))}) as letters"],
-        "variants.joiners": unicode_ranges(value("variants.joiners")),
     }
 
 
@@ -174,7 +173,7 @@ variants.fewest_words variants.page_tags variants.rounds variants.letters varian
 variants.fewest_alone variants.narrow_characters variants.broad_characters variants.widths variants.nearly_full"""
 """What the reference chooses, and the specification does not say."""
 
-NAMED = ("tags.", "dialects.", "marks.")
+NAMED = ("hidden.", "tags.", "dialects.", "marks.")
 """Lists and rules that the specification names, and does not repeat."""
 
 

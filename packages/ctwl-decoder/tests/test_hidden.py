@@ -1,0 +1,47 @@
+"""What nobody sees in a text does not hide its mark, and the report says so, and not who put it there."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from ctwl_decoder import Decoder, describe
+from ctwl_decoder.report.hidden import hidden_in
+from ctwl_decoder.report.html import html_report
+
+MARKED = json.loads((Path(__file__).parent / "marked.json").read_text(encoding="utf-8"))["texts"][5]
+
+
+@pytest.fixture(scope="module")
+def decoder() -> Decoder:
+    return Decoder.open("org.ctwl.smollm2-135m.1")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "says"),
+    [
+        (re.sub(r"(?<=\w)(?=\s)", "\u3164", MARKED), "invisible", "invisible characters that its script does not need"),
+        (MARKED.replace("e", "\u0435"), "look-alikes", "only look like the letters that a reader takes them for"),
+        (re.sub(r"(?<=\w)(?=\s)", "\u0323", MARKED), "accents", "accents that no language puts there"),
+    ],
+)
+def test_a_mark_is_found_and_the_report_says_what_was_hidden(decoder: Decoder, text: str, kind: str, says: str) -> None:
+    analysis = decoder.analyse(text, score="light")
+    (hidden,) = analysis.report.hidden
+    assert analysis.report.detected and hidden.kind == kind and says in hidden.says
+    assert hidden.point == f"U+{ord(text[hidden.start]):04X}" and f"{hidden.count} " in hidden.says
+    assert "they do not show who" in hidden.says
+    assert hidden.says in describe(analysis.report) and hidden.says in html_report(analysis)
+
+
+def test_turned_letters_are_named_where_nothing_can_be_found(decoder: Decoder) -> None:
+    text = re.sub(r"\w+", lambda word: f"\u202e{word[0][::-1]}\u202c", MARKED)
+    report = decoder.decode(text, score="light")
+    assert not report.detected and [each.kind for each in report.hidden] == ["turned"]
+
+
+def test_plain_text_hides_nothing(decoder: Decoder) -> None:
+    assert hidden_in(MARKED) == [] == decoder.decode(MARKED, score="light").hidden
