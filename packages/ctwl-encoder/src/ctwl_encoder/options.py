@@ -173,7 +173,7 @@ class MarkingOptions(Options):
         None,
         ge=LEAST_SHARE,
         le=MOST_SHARE,
-        description="for race: the part of the model's choice that the mark decides, while chance decides the rest. "
+        description="for race: the part of the chance in each draw that the code decides. "
         "With more a shorter text is found, with less texts of one prompt vary more (default: 1.5 less the "
         "temperature, from 0.5 to 0.9)",
     )
