@@ -93,7 +93,7 @@ const diagram = (text) => zip({
 
 /** Quoted-printable, in lines of at most 76 characters. */
 export const quoted = (text) =>
-  text.split("\n").map((line) => {
+  text.split(/\r?\n/).map((line) => {
     const codes = Array.from(bytes(line), (byte) => (byte === 61 || byte > 126 ? `=${byte.toString(16).toUpperCase()}` : String.fromCharCode(byte)));
     let [found, width] = ["", 0];
     for (const code of codes) {

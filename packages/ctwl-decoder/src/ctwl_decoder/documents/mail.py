@@ -7,6 +7,7 @@ import quopri
 import re
 from collections.abc import Iterator
 from email import message_from_bytes, policy
+from email.errors import MissingHeaderBodySeparatorDefect
 from email.message import EmailMessage
 from typing import cast
 
@@ -72,12 +73,14 @@ def _packed(part: EmailMessage) -> bytes | None:
     """The mail that a part of a mail has packed, as no standard allows and many programs write; None of others."""
     inner = cast(EmailMessage, part.get_payload(0)) if part.is_multipart() else part
     packing = str(part.get("Content-Transfer-Encoding", "")).strip().lower()
-    given = inner.get_payload()
-    if (
-        packing not in ("base64", "quoted-printable")
-        or not isinstance(given, str)
-        or (inner is not part and inner.keys())
-    ):
+    given, headers = inner.get_payload(), inner is not part and bool(inner.keys())
+    if packing == "quoted-printable" and headers:  # which leaves the first headers as they are
+        whole = inner.as_bytes(policy=policy.SMTP.clone(refold_source="none"))
+        if any(isinstance(each, MissingHeaderBodySeparatorDefect) for each in inner.defects):
+            whole = whole.replace(b"\r\n\r\n", b"\r\n", 1)  # a header was packed, and taken for the body's beginning
+        with sound():
+            return quopri.decodestring(whole)
+    if packing not in ("base64", "quoted-printable") or headers or not isinstance(given, str):
         return None
     data = given.encode("ascii", "surrogateescape")
     with sound():
