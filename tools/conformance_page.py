@@ -65,7 +65,7 @@ def run(implementation: Implementation, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     if implementation.setup and subprocess.run(implementation.setup, shell=True, cwd=ROOT, check=False).returncode:  # noqa: S602 - reviewed with its file
         return
-    suite = [sys.executable, "-m", "ctwl_conformance", "run", "--quick", "--out", str(out)]
+    suite = [sys.executable, "-m", "ctwl_conformance", "run", "--quick", "--time-limit", "600", "--out", str(out)]
     subprocess.run([*suite, *implementation.arguments()], cwd=ROOT, check=False)
 
 

@@ -37,8 +37,7 @@ class CTWL:
 
     def generate_watermarked_text(self, prompt: str, *_: Any, **__: Any) -> str:
         """Go on with a prompt, in text that carries a code of a nonce of its own."""
-        config = CTWLWatermarkingConfig(profile=self._profile, **self._record)
-        config.attach(self._bridge)
+        config = CTWLWatermarkingConfig(profile=self._profile, **self._record).attach(self._bridge)
         return self._generate(prompt, watermarking_config=config)
 
     def generate_unwatermarked_text(self, prompt: str, *_: Any, **__: Any) -> str:
