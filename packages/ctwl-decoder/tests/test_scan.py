@@ -295,7 +295,7 @@ def test_what_a_broken_archive_still_gave_is_kept(decoder: Decoder, settings: Se
     (tmp_path / "a.jsonl.gz").write_bytes(packed[: len(packed) // 2])
     (file,) = list_corpus([tmp_path / "a.jsonl.gz"]).files
     *good, bad = documents(file, Columns())
-    assert len(good) > 100 and all(document.get("error") is None for document, _ in good)
+    assert len(good) > 100 and all(document.get("error") is None for document in good)
     assert (bad["error"], bad["row"]) == ("input-unreadable", None)
 
 
