@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -32,15 +31,15 @@ def kgw(ids: Sequence[int], config: Any, size: int) -> float | None:
     """
     import torch
     from scipy import stats
-    from transformers import WatermarkDetector
 
     if len(ids) <= config.context_width:
         return None
-    model = SimpleNamespace(vocab_size=size, bos_token_id=-1, is_encoder_decoder=False)  # all that it asks for
-    detector = WatermarkDetector(model, "cpu", config, ignore_repeated_ngrams=True)
-    found = detector(torch.tensor([list(ids)]), return_dict=True)
-    scored, green = int(found.num_tokens_scored[0]), int(found.num_green_tokens[0])
-    return float(stats.binom.sf(green - 1, scored, detector.processor.greenlist_size / size))
+    # Not by WatermarkDetector: before transformers 5.20 it counts repeats though it is told not to.
+    processor, own = config.construct_processor(size, "cpu"), config.seeding_scheme == "selfhash"
+    width = config.context_width + (not own)  # under selfhash, a token is the last one of its own context
+    pairs = {tuple(ids[end - width : end]) for end in range(width, len(ids) + 1)}
+    green = sum(pair[-1] in processor._get_greenlist_ids(torch.tensor(pair if own else pair[:-1])) for pair in pairs)
+    return float(stats.binom.sf(green - 1, len(pairs), processor.greenlist_size / size))
 
 
 def synthid(ids: Sequence[int], config: Any, size: int) -> float | None:
