@@ -32,7 +32,7 @@ from ctwl_decoder.options import MAX_BYTES
 def read(place: Path | str, text: str = "text", *keep: str) -> list[dict[str, Any]]:
     """All documents of a corpus."""
     columns = Columns(text, keep)
-    found = (row for file in list_corpus([place]).files for row, _ in documents(file, columns))
+    found = (row for file in list_corpus([place]).files for row in documents(file, columns))
     return [row.get("kept", {}) | row for row in found]
 
 
@@ -129,7 +129,7 @@ def test_a_store_that_fails_while_a_file_is_read_is_a_row_with_an_error(
         raise RuntimeError("throttled")
 
     monkeypatch.setattr(type(system), "open", fail)
-    ((row, _),) = documents(file, Columns())
+    (row,) = documents(file, Columns())
     assert (row["error"], row["row"]) == ("input-unreadable", None) and "throttled" in row["message"]
 
 
@@ -397,7 +397,7 @@ from ctwl_decoder.apps.scan.records import documents
 
 start = time.perf_counter()
 found = [(row.get("error"), row["row"]) for f in list_corpus([Path(sys.argv[1])]).files
-         for row, _ in documents(f, Columns("messages[].content" if "chat" in f.name else "text"))]
+         for row in documents(f, Columns("messages[].content" if "chat" in f.name else "text"))]
 (peak,) = [line for line in open("/proc/self/status") if line.startswith("VmHWM")]
 print(json.dumps([found, time.perf_counter() - start, int(peak.split()[1]) // 1024]))
 """

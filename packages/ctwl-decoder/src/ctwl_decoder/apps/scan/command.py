@@ -160,7 +160,7 @@ def _progress(*, quiet: bool) -> Iterator[Watch]:
     with Progress(console=console, transient=True, disable=hidden, speed_estimate_period=600) as bar:  # slow chunks
         task = bar.add_task("", total=None)
 
-        def watch(done: float, total: int, rows: pa.Table | None) -> None:
+        def watch(done: float, total: int | None, rows: pa.Table | None) -> None:
             nonlocal told
             if rows is not None:
                 found = rows["outcome"].to_pylist().count("found")
@@ -169,7 +169,10 @@ def _progress(*, quiet: bool) -> Iterator[Watch]:
             bar.update(task, completed=done, total=total, description=description)
             if not quiet and hidden and time.monotonic() - told >= _EVERY:
                 told = time.monotonic()
-                note(f"ctwl-decode: {description}; {100 * done / max(total, 1):.0f} % is read")
+                part = "the documents are being counted"
+                if total is not None:
+                    part = f"{100 * done / max(total, 1):.0f} % of {total:,} documents are read"
+                note(f"ctwl-decode: {description}; {part}")
 
         yield watch
 
@@ -197,7 +200,7 @@ def _scan(arguments: argparse.Namespace) -> int:
             engine=engine,
             restart=arguments.restart,
             overwrite=arguments.overwrite,
-            watch=watch,
+            watch=None if arguments.quiet else watch,
         )
     if not arguments.quiet:
         took = timedelta(seconds=round(time.monotonic() - begun))

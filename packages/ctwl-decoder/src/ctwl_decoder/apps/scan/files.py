@@ -212,8 +212,8 @@ class _Unpacked(io.RawIOBase):
 
 
 @contextmanager
-def opened(file: CorpusFile) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-    """A file's bytes, unpacked, and the file itself, whose position tells how much is read.
+def opened(file: CorpusFile) -> Iterator[IO[bytes]]:
+    """A file's bytes, unpacked.
 
     Raises:
         InputUnreadable: it cannot be read, here or inside the block.
@@ -228,9 +228,9 @@ def opened(file: CorpusFile) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
             elif file.name.lower().endswith(".zst"):
                 packed = pa.CompressedInputStream(raw, "zstd")
             else:
-                yield raw, raw
+                yield raw
                 return
-            yield cast(IO[bytes], io.BufferedReader(_Unpacked(packed, raw), _BUFFER)), raw
+            yield cast(IO[bytes], io.BufferedReader(_Unpacked(packed, raw), _BUFFER))
     except (OSError, EOFError, zlib.error) as error:
         raise InputUnreadable(f"cannot read {file.name}: {getattr(error, 'strerror', None) or error}") from error
 

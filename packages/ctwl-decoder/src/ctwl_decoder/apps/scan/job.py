@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from ctwl_protocol.files import atomic_path, locked, make_folder, open_file
 
 from ...errors import InputUnreadable, OutputExists, ScanRunning, ScanSettingsDiffer
-from .chunks import Chunk, ChunkReader, chunks_of, results_schema
+from .chunks import Chunk, ChunkReader, chunks_of, counting, results_schema
 from .fields import Columns
 from .files import CorpusFile, list_corpus
 from .summary import Summary
@@ -35,11 +35,12 @@ _SETTINGS, _SCRATCH = "settings.json", "scratch"
 _OURS = re.compile(r"lock|scratch|settings\.json|part-\d+\.parquet")
 
 Engine: TypeAlias = Callable[[ChunkReader, Iterable[Chunk], Callable[[float], None]], Iterable[Chunk]]
-"""What turns chunks of documents into chunks of rows, in any order, and tells how much of a chunk's size is done, if it
-can: :func:`in_process`, or a cluster (:mod:`ctwl_decoder.apps.scan.ray`)."""
+"""What turns chunks of documents into chunks of rows, in any order, and tells how many documents of a chunk are done,
+if it can: :func:`in_process`, or a cluster (:mod:`ctwl_decoder.apps.scan.ray`)."""
 
-Watch: TypeAlias = Callable[[float, int, pa.Table | None], None]
-"""Called with the bytes of the corpus that are done, with their total, and with rows that have just been written."""
+Watch: TypeAlias = Callable[[float, int | None, pa.Table | None], None]
+"""Called with the number of documents that are done, where a part of one counts too; with the number of all, or None
+until they are counted; and with rows that have just been written."""
 
 
 def in_process(reader: ChunkReader, chunks: Iterable[Chunk], inside: Callable[[float], None]) -> Iterator[Chunk]:
@@ -61,7 +62,7 @@ def scan(
     engine: Engine = in_process,
     restart: bool = False,
     overwrite: bool = False,
-    watch: Watch = lambda done, total, rows: None,
+    watch: Watch | None = None,
 ) -> Summary:
     """Read a corpus into a Parquet file of :func:`results_schema`, or go on where a job ended early.
 
@@ -73,7 +74,7 @@ def scan(
         engine: where it reads.
         restart: forget what an unfinished job has done, and replace a finished one.
         overwrite: replace a finished job's output.
-        watch: is told about the progress.
+        watch: is told about the progress; the documents are then counted beside the job, so the files are read twice.
 
     Raises:
         InputUnreadable: see :func:`list_corpus`; or a file changed while it was read.
@@ -95,7 +96,14 @@ def scan(
             _clear(folder)
         _take_up(folder, job)
         schema = results_schema(columns)
-        chunks, before = _read_left(folder, corpus.files, (columns, schema), partial(engine, reader), watch)
+        cut = chunks_of(corpus.files, columns, light=reader.settings.light)
+        with counting(corpus.files if watch else [], columns) as counted:
+
+            def tell(done: float, rows: pa.Table | None = None, *, last: bool = False) -> None:
+                if watch:
+                    watch(done, int(done) if last else counted(), rows)
+
+            chunks, before = _read_left(folder, cut, schema, partial(engine, reader), tell)
         _check_unchanged(corpus.files, list_corpus(places, without=[output, folder]).files)
         _merge(output, folder, chunks, schema.with_metadata(_told(settings)))
         _clear(folder)
@@ -176,32 +184,32 @@ def _differences(begun: dict[str, Any], job: dict[str, Any]) -> list[str]:
 
 def _read_left(
     folder: Path,
-    files: list[CorpusFile],
-    kind: tuple[Columns, pa.Schema],
+    cut: Iterable[Chunk],
+    schema: pa.Schema,
     engine: Callable[[Iterable[Chunk], Callable[[float], None]], Iterable[Chunk]],
-    watch: Watch,
+    tell: Callable[..., None],
 ) -> tuple[int, int]:
     """Write the parts that do not exist yet; returns the number of chunks, and of documents that were done before."""
-    total, done, chunks, before = sum(max(file.size, 0) for file in files), 0, 0, 0
-    columns, schema = kind
+    done, chunks, before = 0, 0, 0
 
     def left() -> Iterator[Chunk]:
-        nonlocal done, chunks, before
-        for chunk in chunks_of(files, columns):
+        nonlocal chunks, before
+        for chunk in cut:
             chunks += 1
             if _is_done(_part(folder, chunk.number), chunk, schema):
-                done, before = done + chunk.size, before + chunk.table.num_rows
+                before += chunk.table.num_rows
             else:
                 yield chunk
 
-    def inside(size: float) -> None:
-        watch(done + size, total, None)
+    def inside(part: float) -> None:
+        tell(before + done + part)
 
     for chunk in engine(left(), inside):
         with atomic_path(_part(folder, chunk.number), scratch=folder / _SCRATCH) as scratch:
             pq.write_table(chunk.table, scratch)
-        done += chunk.size
-        watch(done, total, chunk.table)
+        done += chunk.table.num_rows
+        tell(before + done, chunk.table)
+    tell(before + done, last=True)
     return chunks, before
 
 

@@ -33,9 +33,9 @@ _READ_AHEAD = 1 << 16  # bytes for each column
 
 _BOM = b"\xef\xbb\xbf"
 
-_Found: TypeAlias = Iterator[tuple[int, int, Callable[[], dict[str, Any]]]]
-"""A document's line, row or record in the file, from 0; the bytes of the file that are read when it ends; and what
-gives its text and what is kept of it, or raises why not."""
+_Found: TypeAlias = Iterator[tuple[int, Callable[[], dict[str, Any]]]]
+"""A document's line, row or record in the file, from 0; and what gives its text and what is kept of it, or raises why
+not."""
 
 
 def schema_of(columns: Columns) -> pa.Schema:
@@ -49,21 +49,20 @@ def schema_of(columns: Columns) -> pa.Schema:
     return pa.schema([pa.field("source", pa.string(), nullable=False), ("row", pa.int64()), ("kept", kept), *strings])
 
 
-def documents(file: CorpusFile, columns: Columns) -> Iterator[tuple[dict[str, Any], int]]:
-    """The documents of one file, lazily; where the file cannot be read any further, the last is an error.
+def documents(file: CorpusFile, columns: Columns) -> Iterator[dict[str, Any]]:
+    """The documents of one file, lazily, as rows of :func:`schema_of`.
 
-    Yields:
-        a row of :func:`schema_of`, and the bytes of the file that are read when it ends.
+    Where the file cannot be read any further, the last one is an error.
     """
     place: dict[str, Any] = {"source": file.name}
     try:
-        for row, read, document in _READERS[file.kind](file, columns):
+        for row, document in _READERS[file.kind](file, columns):
             try:
-                yield place | {"row": row} | document(), read
+                yield place | {"row": row} | document()
             except DecoderError as error:
-                yield place | {"row": row} | _failed(error), read
+                yield place | {"row": row} | _failed(error)
     except DecoderError as error:
-        yield place | {"row": None} | _failed(error), max(file.size, 0)
+        yield place | {"row": None} | _failed(error)
 
 
 def _failed(error: DecoderError) -> dict[str, Any]:
@@ -71,17 +70,16 @@ def _failed(error: DecoderError) -> dict[str, Any]:
 
 
 def _text_file(file: CorpusFile, columns: Columns) -> _Found:  # noqa: ARG001
-    with opened(file) as (stream, raw):
+    with opened(file) as stream:
         data = stream.read(MAX_BYTES + 1)
-        read = raw.tell()
     if len(data) > MAX_BYTES:
         raise InputTooLarge(f"{file.name} has more than {MAX_BYTES} bytes; cut it into parts")
     text = text_of(data, file.name)
-    yield 0, read, lambda: {"text": text}
+    yield 0, lambda: {"text": text}
 
 
 def _lines(file: CorpusFile, columns: Columns) -> _Found:
-    with opened(file) as (stream, raw):
+    with opened(file) as stream:
         for row in itertools.count():
             line = rest = stream.readline(MAX_LINE + 1)
             while _is_cut(rest):
@@ -89,7 +87,7 @@ def _lines(file: CorpusFile, columns: Columns) -> _Found:
             if not line:
                 return
             if line.strip():
-                yield row, raw.tell(), partial(_of_line, line, columns)
+                yield row, partial(_of_line, line, columns)
 
 
 def _of_line(line: bytes, columns: Columns) -> dict[str, Any]:
@@ -126,9 +124,9 @@ def _parse_line(line: bytes) -> dict[str, Any]:
 
 
 def _archive(file: CorpusFile, columns: Columns) -> _Found:
-    with opened(file) as (stream, raw):
+    with opened(file) as stream:
         for row, record in archived(stream, file.name):
-            yield row, raw.tell(), partial(_of_page, record, columns)
+            yield row, partial(_of_page, record, columns)
 
 
 def _of_page(record: Callable[[], dict[str, Any]], columns: Columns) -> dict[str, Any]:
@@ -138,18 +136,16 @@ def _of_page(record: Callable[[], dict[str, Any]], columns: Columns) -> dict[str
 
 def _rows(file: CorpusFile, columns: Columns) -> _Found:
     try:
-        with opened(file) as (stream, _), pq.ParquetFile(stream, pre_buffer=False) as told:
-            metadata = told.metadata
+        with opened(file) as stream, pq.ParquetFile(stream, pre_buffer=False) as told:
             wanted = _wanted(told.schema_arrow, columns)
             lists = _texts_in_lists(told.schema, wanted)
             table = pq.ParquetFile(stream, read_dictionary=lists, pre_buffer=False, buffer_size=_READ_AHEAD)
-            rows, row = max(metadata.num_rows, 1), 0  # as the file says
+            row = 0
             for group in range(table.num_row_groups):
-                size = _batch_rows(metadata.row_group(group), wanted)
+                size = _batch_rows(told.metadata.row_group(group), wanted)
                 for batch in table.iter_batches(size, row_groups=[group], columns=wanted):
                     for i in range(batch.num_rows):
-                        read = min(file.size * (row + 1) // rows, file.size)
-                        yield row, read, partial(_of_row, batch, i, columns)
+                        yield row, partial(_of_row, batch, i, columns)
                         row += 1
     except (OSError, ValueError, pa.ArrowException) as error:  # ValueError: names that are not UTF-8
         raise InputUnreadable(f"cannot read {file.name} as Parquet: {str(error)[:400]}") from error
