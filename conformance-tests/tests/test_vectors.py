@@ -92,7 +92,7 @@ def test_a_text_is_the_same_in_code_units(text: str) -> None:
 
 PROFILES = {
     "read-one-code", "decode", "decode-light", "decode-spans", "decode-places", "decode-light-places", "decode-forms",
-    "decode-record", "decode-record-p-values", "decode-owner", "decode-registered",
+    "decode-record", "decode-record-p-values", "decode-owner", "decode-registered", "decode-light-registered",
 }  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 import doctest
 import json
+import math
 import re
 import struct
 from pathlib import Path
@@ -49,13 +50,16 @@ def test_it_answers_the_vectors(family: str) -> None:
         assert answer(family, given) == expected
 
 
-def test_it_answers_the_vectors_of_the_null() -> None:
+def test_it_answers_the_vectors_of_the_statistics() -> None:
     tail, p_value = core()["tail"], core()["p_value"]
     for given, expected in asked("null"):
         if len(given["units"]) <= 100:  # maps of sums are slow
             assert near(expected["p_value"], p_value(tail(given["units"], given["score"]), given["tests"]))
     for given, expected in asked("randomised"):
         assert near(expected["p_value"], core()["randomised"](given["units"], given["score"], given["u"]))
+    for given, expected in asked("e-value"):
+        rows = [[units] for units in given["units"]]  # of one colour, which every code has
+        assert near(expected["e_value"], math.exp(core()["log_e_value"](0, rows, [0] * len(rows))))
 
 
 ONE_CODE_OF = 8 / 7

@@ -1,5 +1,5 @@
 /** The families of vectors: each a pure function from a vector's input to an answer. Refusals are answers. */
-import { beaconCode, beaconFields, NONCES } from "../../../packages/ctwl-web/src/beacon.js";
+import { beaconCode, beaconFields, CODE_BITS, NONCES } from "../../../packages/ctwl-web/src/beacon.js";
 import { concat, hex, sha256, unhex as fromHex, utf8 } from "../../../packages/ctwl-web/src/bytes.js";
 import { readAnswer, readQuestion } from "./asking.js";
 import { blocks } from "./blocks.js";
@@ -9,6 +9,7 @@ import { doubts } from "./doubts.js";
 import { isSuitable } from "../../../packages/ctwl-web/src/ed25519.js";
 import { preAuthentication, readEnvelope, signedPayload } from "../../../packages/ctwl-web/src/envelope.js";
 import { counted } from "./evidence.js";
+import { logEValue } from "./e-value.js";
 import { mergesFile, tensorsDigest, vocabFile } from "./files.js";
 import { carried, interleavedSlot, MAX_CODES } from "../../../packages/ctwl-web/src/framing.js";
 import { colour, colourSeed, fmix32, permutationSeeds, rank, slotWord } from "../../../packages/ctwl-web/src/hashing.js";
@@ -26,6 +27,7 @@ import { Refusal, require } from "../../../packages/ctwl-web/src/refusal.js";
 import { epochAt, readRegistry } from "../../../packages/ctwl-web/src/registry.js";
 import { readRoot } from "../../../packages/ctwl-web/src/root.js";
 import { authenticator, authenticatorColourKey, open, seal } from "./sealing.js";
+import { windowBests } from "./search.js";
 import { openProviderSecret, openRegistrySecret, openSecret } from "./secrets.js";
 import { Tokenizer } from "../../../packages/ctwl-web/src/tokenizer.js";
 import { toyTokenizer } from "./toy.js";
@@ -213,12 +215,18 @@ export const FAMILIES = {
   "light-units": ({ ranks, token, sigma, vocabulary }) =>
     mapped(lightUnits(ranks, token, lightTables(sigma, vocabulary)), (units) => Array.from(units)),
   windows: ({ positions: all, codes }) => ({ windows: windows(count(all), codes) }),
+  "window-scores"({ positions: found, windows: list, codes }) {
+    const marks = found.map((position) => ({ ...position, zeros: 1 }));
+    const [bests] = windowBests(marks, [list], CODE_BITS, found[0].units.length, codes);
+    return { best: bests.map(({ code }) => code), scores: bests.map(({ score }) => score) };
+  },
   tests({ positions: all, codes, forms, numbers }) {
     const found = numbers.map((n) => tests(count(all), n, codes, forms, numbers.length));
     return { whole: found.map(({ whole }) => whole), window: found.map(({ window }) => window) };
   },
   null: ({ units, score, tests: all }) => ({ p_value: pValue(tail(units, score), all) }),
   randomised: ({ units, score, u }) => ({ p_value: randomised(units, score, u) }),
+  "e-value": ({ units }) => ({ e_value: Math.exp(logEValue(units)) }),
   "record-doubts": doubts,
 
   "read-one-code": (input) => readOneCode(profileOf(input), textOf(input), input.alpha),
@@ -226,6 +234,7 @@ export const FAMILIES = {
   "decode-light": (input) => told(read(input, true)),
   "decode-spans": (input) => ({ codes: read(input).spans.map(({ code }) => code) }),
   "decode-registered": (input) => told(read(input, false, beaconCodes(input.registered))),
+  "decode-light-registered": (input) => told(read(input, true, beaconCodes(input.registered))),
   "decode-places": (input) => placed(read(input)),
   "decode-light-places": (input) => placed(read(input, true)),
   "decode-forms"(input) {

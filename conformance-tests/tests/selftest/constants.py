@@ -54,8 +54,8 @@ MODULES = {
     "ctwl_decoder.statistics.compiled": "units",
     "ctwl_decoder.statistics.light": "light-units",
     "ctwl_decoder.statistics.null": "null randomised record-doubts",
-    NUMBERS: "normalization blocks rivals units light-units windows tests beacon layout record null canonical envelope "
-    "root registry registry-key question answer decode-record",
+    NUMBERS: "normalization blocks rivals units e-value light-units windows tests beacon layout record null canonical "
+    "envelope root registry registry-key question answer decode-record",
 }
 """The modules whose constants are changed, and the families that are asked first; then come all that need no other
 package."""

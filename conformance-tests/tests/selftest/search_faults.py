@@ -119,7 +119,23 @@ def low(one: Any, alpha: float) -> bool:
     return not one.by.light and one.p_value <= alpha
 
 
+def smaller_p_alone(found: Any, *_: Any, **__: Any) -> Any:
+    """Of the candidates of one window, those by the score with the smaller p-value."""
+    least: dict[Any, Any] = {}
+    for each in sorted(found, key=lambda each: each.order):
+        least.setdefault((each.start, each.end, each.record_codes, len(each.codes)), each)
+    return list(least.values())
+
+
+def contexts(change: Callable[[Any, Any], int]) -> Mapping[str, Change]:
+    """Another number of contexts, of a window and the text."""
+    return {"d.search.candidates:Window.of": after(
+        lambda found, text, *_: replace(found, contexts=change(found, text))
+    )}  # fmt: skip
+
+
 BOUND = "decode/{0} read-one-code/{0}"
+MEAN = "e-value " + BOUND.format("*mean-of-the-four-products*")
 EVIDENCE = (
     Fault("rank-alone", UNITS + GUMBEL, units(rivals=False)),
     Fault("race-without-its-usual", UNITS + GUMBEL, units(usual=False)),
@@ -148,6 +164,9 @@ EVIDENCE = (
     )}),
     Fault("scores-in-16-bits", "scores/scores-beyond-16-bits scores/scores-below*",
           {"d.statistics.code_scores:score_all": after(lambda scores, *_: scores.astype(np.int16))}),
+    Fault("window-scores-in-16-bits", "window-scores/scores-beyond-16-bits window-scores/scores-below*", {
+        "d.statistics.window_scores:search_windows": after(lambda found, *_: (found[0], found[1].astype(np.int16)))
+    }),
     Fault("all-codes-but-the-last", f"read-one-code/code-1048575* {BOTH}*code-1048575",
           {"d.statistics.code_scores:code_space": after(lambda codes, _: codes[:-1])}),
     Fault("codes-from-1", WHOLE + "read-one-code/code-0*",
@@ -164,7 +183,22 @@ EVIDENCE = (
           passing(lambda right, one, a: one.score >= -8 * np.log(a) if low(one, a) else right)),
     Fault("one-share-of-edited-contexts", BOUND.format("*bound-the-e-value-reaches"),
           {"d.statistics.e_value:UNMARKED_CONTEXTS": lambda _: (0.875,)}),
-    Fault("a-code-that-fits-a-kind", "decode-light/few-contexts*",
+    Fault("least-share-of-edited-contexts", MEAN, {"d.statistics.e_value:UNMARKED_CONTEXTS": instead((0.125,))}),
+    Fault("sum-of-the-products", MEAN, {"d.statistics.e_value:log_e_value": after(lambda log, _: log + np.log(4))}),
+    Fault("smaller-p-value-alone", BOUND.format("*smaller-p-value*"), {
+        "d.search.windows:find_candidates": after(smaller_p_alone),
+        "c.families.decoding:min": instead(lambda found, key: min(found, key=lambda each: each.order)),
+    }),
+    Fault("more-than-64-contexts", "decode-light/64-contexts*", {"d.search.candidates:MANY_CONTEXTS": lambda n: n + 1}),
+    Fault("63-contexts", "decode-light/63-contexts*", {"d.search.candidates:MANY_CONTEXTS": lambda n: n - 1}),
+    Fault("square-of-the-level-for-searched-codes", "decode-light-registered/few-contexts*", {
+        "d.search.candidates:light_passes": lambda f: lambda p, number, _, alpha: f(p, number, 1, alpha)
+    }),
+    Fault("contexts-of-slot-0", "decode-light/*-contexts-in-all-slots",
+          contexts(lambda found, _: len(found.table.seeds))),
+    Fault("contexts-of-the-text", "decode-light/few-contexts-in-a-window*",
+          contexts(lambda _, text: len(np.unique(text.positions.pairs[:, :-1], axis=0)))),
+    Fault("a-code-that-fits-a-kind", "decode-light/few-contexts-and*",
           passing(lambda right, one, a: right or (one.by.light and one.p_value <= a))),
     Fault("mends-surrogates", f"{BOTH}a-*-surrogate-alone read-one-code/*surrogate*",
           {"d.text.tokens:tokenize_variants": lambda f: lambda text, *more: f(

@@ -97,13 +97,23 @@ def _forms(report: Report) -> JSON:
 
 @family("decode-registered", needs="ctwl_decoder")
 def _registered(data: JSON) -> JSON:
+    return _told(_read(data, registry=_registry(data)))
+
+
+@family("decode-light-registered", needs="ctwl_decoder")
+def _light_registered(data: JSON) -> JSON:
+    return _told(_read(data, "light", registry=_registry(data)))
+
+
+def _registry(data: JSON) -> Trusted:
+    """A registry that lists the beacons of a question."""
     owners: dict[int, list[int]] = {}
     for provider, version in data["registered"]:
         owners.setdefault(provider, []).append(version)
     trusted = bundled()
     entries = tuple(_entry(provider, versions) for provider, versions in owners.items())
     registry = Registry(**{**dict(trusted.registry), "entries": entries})
-    return _told(_read(data, registry=replace(trusted, registry=registry)))
+    return replace(trusted, registry=registry)
 
 
 def _entry(provider: int, versions: list[int]) -> ProviderEntry:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -98,11 +100,32 @@ def _randomised(data: JSON) -> JSON:
     return {"p_value": decimal(null.randomised(data["score"], data["u"]))}
 
 
+@family("e-value", needs="ctwl_decoder")
+def _e_value(data: JSON) -> JSON:
+    from ctwl_decoder.statistics.e_value import log_e_value
+
+    return {"e_value": decimal(math.exp(log_e_value(np.array(data["units"], dtype=np.int32))))}
+
+
 @family("windows", needs="ctwl_decoder")
 def _windows(data: JSON) -> JSON:
     from ctwl_decoder.search.windows import windows_of
 
     return {"windows": windows_of(data["positions"], data["codes"]).tolist()}
+
+
+@family("window-scores", needs="ctwl_decoder")
+def _window_scores(data: JSON) -> JSON:
+    from ctwl_decoder.statistics.window_scores import search_windows
+
+    positions = data["positions"]
+    count = len(positions)
+    seeds = np.array([position["seed"] for position in positions], dtype=np.uint32)
+    scores = np.array([position["units"] for position in positions], dtype=np.int8)
+    marks = replace(_positions([[i, 0] for i in range(count)], [[0] * 4] * count), seeds=seeds, scores=scores)
+    windows, codes = np.insert(data["windows"], 0, 1, axis=1), np.array(data["codes"], dtype=np.uint32)
+    best, sums = search_windows([marks], np.arange(count), windows, codes)
+    return {"best": best[0].tolist(), "scores": sums[0].tolist()}
 
 
 @family("tests", needs="ctwl_decoder")

@@ -46,8 +46,10 @@ class Rules:
 
 _TOKENS = ("normalization", "tokenizer", "toy-tokenizer", "positions")
 _HASHES = ("mixing", "permutation", "colours")
-_EVIDENCE = ("blocks", "weights", "toy-weights", "rivals", "units", "scores", "null", "randomised")
-_RECORDS = ("beacon", "beacon-fields", "layout", "record", "slot", "counted-positions", "windows", "tests")
+_EVIDENCE = ("blocks", "weights", "toy-weights", "rivals", "units", "scores", "null", "randomised", "e-value")
+_RECORDS = (
+    "beacon", "beacon-fields", "layout", "record", "slot", "counted-positions", "windows", "window-scores", "tests",
+)  # fmt: skip
 _DOCUMENTS = ("canonical", "profile", "public-key", "profile-document", "tokenizer-files", "tensors")
 _OWNERS = (
     "personal-profile", "commitment", "proof", "locked-profile", "locked-keys", "secret-file", "sealing", "opening",
@@ -70,6 +72,7 @@ CLASSES: Mapping[ConformanceClass, Rules] = {
     "light-reader": Rules(
         "decoder", "reads by the ranks of the tokens alone, without weights",
         (*_TOKENS, *_HASHES, "scores", "null", *_RECORDS, "light-units", "decode-light", "decode-light-places"),
+        (), ("decode-light-registered",),
     ),
     "profile-loader": Rules(
         "decoder", "reads documents of profiles and the files of a proxy: sections 4 and 5.3",
