@@ -1,8 +1,8 @@
 """Does the code stand beside a provider's own secret watermark in one text?
 
 Texts from news prompts: by each watermark alone, and by ``race`` together with each secret watermark, which runs
-behind it or ahead of it (``shared/secret_marks.py`` says which they are, and how each is read). Each watermark is read by
-its own detector, in whole texts and in their first tokens:
+behind it or ahead of it (``shared/secret_marks.py`` says which they are, and how each is read). Each watermark is read
+by its own detector, in whole texts and in their first tokens:
 
 - the code: by the decoder at its default level, light first, with the right code;
 - the secret watermark: by its detector, at the same level.

@@ -1,4 +1,4 @@
-"""A toy provider: its model is the toy proxy, and it marks by ``unbiased`` (spec sections 7.3, 8).
+"""A toy provider: its model is the toy proxy, and it draws from the first half of the mass (spec section 7.3).
 
 Its texts are strings of printable ASCII. NumPy is enough: to try a decoder needs neither torch nor a model's weights.
 """

@@ -400,7 +400,7 @@ def test_a_score_alone_has_the_whole_level(decoder: Decoder, marked: str) -> Non
     assert (whole.score, half.score, race.score) == ("half", "half", "race")
     assert whole.code == half.code
     assert whole.p_value == pytest.approx(2 * half.p_value)
-    assert half.p_value < race.p_value  # the text is by unbiased
+    assert half.p_value < race.p_value  # the text was drawn from halves
     assert race.needed <= whole.needed < half.needed
 
 

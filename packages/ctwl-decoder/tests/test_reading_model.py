@@ -28,6 +28,8 @@ from ctwl_decoder.report.wording import format_p_value
 from ctwl_decoder.text.tokens import tokenize_variants
 from ctwl_encoder import Encoder
 from ctwl_encoder.core.payload import Payload, Seeds
+from ctwl_encoder.core.strategies.race.lots import lots
+from ctwl_encoder.options import MOST_SHARE
 from ctwl_protocol.causal_lm import load_tokenizer
 from ctwl_protocol.errors import ModelNotFound, TokenizerUnsupported
 from ctwl_protocol.hashing import ranks_of
@@ -114,9 +116,9 @@ def test_where_the_vocabularies_are_equal_the_rivals_are_those_of_the_models_row
 def test_the_token_shown_won_the_race_that_the_encoder_held(
     bigrams: Bigrams, mistral: Any, proxy: Proxy, prompt: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Under ``gumbel`` with another vocabulary, the winner of each race follows from the text's code."""
-    encoder = Encoder(bigrams, mistral, proxy)  # type: ignore[arg-type]  # gumbel never asks the proxy LM
-    asked = {"strategy": "gumbel", "fresh": 0.0, "max_new_tokens": 150, "min_new_tokens": 150, "seed": 3}
+    """With the largest share and another vocabulary, the winner of nearly each race follows from the text's code."""
+    encoder = Encoder(bigrams, mistral, proxy)  # type: ignore[arg-type]  # race never asks the proxy LM
+    asked = {"strategy": "race", "share": MOST_SHARE, "max_new_tokens": 150, "min_new_tokens": 150, "seed": 3}
     (generation,) = encoder.generate([prompt], 77, 7, **asked)
     monkeypatch.setattr("ctwl_decoder.reading_model._TEMPERATURES", (1.0,))  # as it was written
     model = ReadingModel(bigrams, mistral, proxy, "bigrams")
@@ -132,8 +134,8 @@ def test_the_token_shown_won_the_race_that_the_encoder_held(
         shown = found.shown[i] - found.starts[i]
         for code in won if part[shown] else ():
             ranks = ranks_of(np.uint32(seeds.of(Payload((code,)), (0, (context,)))), row)
-            times = np.where(part, -np.log1p(-(ranks.astype(np.float64) + 0.5) / 2**32) / weights, np.inf)
-            won[code].append(int(times.argmin()) == shown)
+            numbers = np.where(part, np.log(weights) + lots(MOST_SHARE, ranks), -np.inf)
+            won[code].append(int(numbers.argmax()) == shown)
     right, wrong = won.values()
     assert len(right) > 40
     assert np.mean(right) > 0.8 > 0.6 > np.mean(wrong)
@@ -217,8 +219,8 @@ def test_what_cannot_read_is_refused(
 def test_the_provider_s_own_model_finds_more_and_with_the_prompt_still_more(
     bigrams: Bigrams, mistral: Any, proxy: Proxy
 ) -> None:
-    encoder = Encoder(bigrams, mistral, proxy)  # type: ignore[arg-type]  # gumbel never asks the proxy LM
-    asked = {"strategy": "gumbel", "fresh": 0.0, "max_new_tokens": 150, "min_new_tokens": 150, "seed": 3}
+    encoder = Encoder(bigrams, mistral, proxy)  # type: ignore[arg-type]  # race never asks the proxy LM
+    asked = {"strategy": "race", "share": MOST_SHARE, "max_new_tokens": 150, "min_new_tokens": 150, "seed": 3}
     (written,) = encoder.generate(["The council"], 77, 7, **asked)
     p_values = []
     for model in (None, ReadingModel(bigrams, mistral, proxy, "our model", "The council")):
