@@ -109,6 +109,12 @@ def test_what_is_no_question_is_refused(client: httpx.Client, sent: dict[str, An
     assert (reply.status_code, reply.json()["code"]) == (status, code)
 
 
+@pytest.mark.parametrize("headers", [{"sec-fetch-site": "cross-site"}, {"origin": "https://evil.example"}], ids=str)
+def test_a_page_of_another_site_asks_nothing(client: httpx.Client, headers: dict[str, str]) -> None:
+    reply = client.post("/", json=question(), headers=headers)
+    assert (reply.status_code, reply.json()["code"]) == (403, "foreign-origin")
+
+
 def test_other_addresses_and_methods_are_refused(client: httpx.Client) -> None:
     assert client.put("/", json=question()).status_code == 405
     assert client.post("/other", json=question()).status_code == client.get("/docs").status_code == 404
