@@ -23,6 +23,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from ctwl_decoder import Decoder
 from ctwl_decoder.apps.command import main
 from ctwl_decoder.errors import ExtraMissing
+from ctwl_decoder.options import STRONG, STRONG_SIZE
 from ctwl_decoder.reading_model import _TEMPERATURES, ReadingModel
 from ctwl_decoder.report.wording import format_p_value
 from ctwl_decoder.text.tokens import tokenize_variants
@@ -244,6 +245,26 @@ def test_the_command_reads_by_a_model_that_it_is_told(tmp_path: Path, capsys: py
     assert "(smollm2 in float32)" in said and f"p-value   {format_p_value(told['p_value'])} " not in said
     assert main(["--profile", OFFLINE, "--prompt", str(tmp_path / "prompt"), letter]) == 2
     assert "--prompt needs --reading-model" in capsys.readouterr().err
+
+
+def test_a_strong_reading_is_by_the_model_that_the_help_names(
+    smollm2: ReadingModel, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its size is said before it is fetched. It is opened in the proxy LM's place, so one model can be named."""
+    opened = list[str]()
+
+    def open_model(name: str, *_: Any) -> ReadingModel:
+        opened.append(name)
+        assert f"{STRONG} is fetched if it is not here, {STRONG_SIZE}" in capsys.readouterr().err
+        return smollm2
+
+    monkeypatch.setattr(ReadingModel, "open", open_model)
+    letter = str(Path(__file__).parent / "recorded" / "unbiased.txt")
+    assert main(["--profile", OFFLINE, "--strong", "--beacon", "700:9", "--json", letter]) == 0
+    assert opened == [STRONG] and json.loads(capsys.readouterr().out)["outcome"] == "found"
+    with pytest.raises(SystemExit):
+        main(["--strong", "--reading-model", "smollm2", letter])
+    assert "not allowed with argument" in capsys.readouterr().err
 
 
 def test_where_the_ranks_are_enough_no_model_is_named(smollm2: ReadingModel, proxy: Proxy) -> None:

@@ -132,6 +132,18 @@ def test_the_language_model_that_read_is_named() -> None:
         assert says in console.file.getvalue()
 
 
+def test_a_stronger_reader_is_named_where_there_is_one() -> None:
+    """Behind ranks alone it is the proxy LM, behind that a larger model; behind a model that was named, none."""
+    whole = nothing(outcome="none", read="whole", reading_model=None)
+    for found, strong in (
+        (whole, True),
+        (whole.model_copy(update={"read": "light"}), False),
+        (whole.model_copy(update={"reading_model": "our-model"}), False),
+        (report(RECORD), False),
+    ):
+        assert ("--strong" in describe(found)) is strong
+
+
 def test_the_score_that_shows_the_code_is_named() -> None:
     for score in ("half", "race", "light-soft", "light-rank"):
         found = report(RECORD).model_copy(update={"score": score})

@@ -23,7 +23,7 @@ from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.core.strategies.delta.reference import add_delta
 from ctwl_encoder.core.strategies.race.lots import RANKS, lots
 from ctwl_encoder.core.strategies.race.reference import add_lots
-from ctwl_encoder.options import LEAST_SHARE, MOST_SHARE, SHARE
+from ctwl_encoder.options import LEAST_SHARE, MOST_SHARE, SHARE, MarkingOptions
 from ctwl_protocol.bridge import Branch
 from ctwl_protocol.errors import ModelFailed
 from ctwl_protocol.hashing import ranks
@@ -174,6 +174,16 @@ def test_what_races_are_expected_to_say_is_what_they_show(share: float) -> None:
     nats = np.array([add_lots(place, seed, share) for seed in RNG.integers(0, 2**32, 20_000).tolist()])
     shown = (np.exp(nats) * nats).mean(axis=0)
     np.testing.assert_allclose(shown, expected_race_nats(chances, share), rtol=0.05, atol=0.01)
+
+
+@pytest.mark.parametrize(
+    ("temperature", "share"), [(2.0, 0.5), (1.0, 0.5), (0.9, 0.6), (0.7, 0.8), (0.6, 0.9), (0.2, 0.9)]
+)
+def test_the_default_share_is_larger_where_sampling_is_cooler(temperature: float, share: float) -> None:
+    given = MarkingOptions()
+    assert given.strength_of(Strategy.RACE, temperature) == share
+    assert given.strength_of(Strategy.DELTA, temperature) == given.delta
+    assert MarkingOptions(share=0.333).strength_of(Strategy.RACE, temperature) == 0.33
 
 
 def test_a_larger_share_says_more() -> None:

@@ -86,52 +86,6 @@ def entries_of(likely: torch.Tensor, tables: Tables, step: DeviceStep) -> Entrie
     return Entries(row, candidate, place, token, rank, (likely[row, candidate] * UNIT).long())
 
 
-class Border(NamedTuple):
-    """Where the running mass of places, in the order of rank, reaches a share of the whole.
-
-    Attributes:
-        rank: int64 (places,), the rank at which it does.
-        total: int64 (places,), the whole mass.
-        before: int64 (places,), the mass ranked before.
-        own: int64 (places,), the mass at this rank.
-    """
-
-    rank: torch.Tensor
-    total: torch.Tensor
-    before: torch.Tensor
-    own: torch.Tensor
-
-
-def border(
-    place: torch.Tensor, rank: torch.Tensor, mass: torch.Tensor, places: int, sigma: tuple[int, int] = (1, 2)
-) -> Border:
-    """The border of a share, digit by digit of the ranks, without a sort.
-
-    Args:
-        place: int64 (n,), the place of each mass.
-        rank: int64 (n,), its rank there.
-        mass: int64 (n,); a place's sum times the share's denominator must be below 2^63.
-        places: number of places.
-        sigma: the share: numerator, denominator.
-    """
-    zeros = torch.zeros(places, dtype=torch.int64, device=mass.device)
-    total = zeros.index_add(0, place, mass)
-    found, before, own, shift = zeros, zeros, zeros, 32
-    for bits in DIGITS:
-        shift -= bits
-        digit = (rank >> shift) & ((1 << bits) - 1)
-        histogram = torch.zeros(places << bits, dtype=torch.int64, device=mass.device)
-        histogram = histogram.index_add_(0, (place << bits) | digit, mass).view(places, -1)
-        running = before[:, None] + histogram.cumsum(1)
-        bucket = (sigma[1] * running < sigma[0] * total[:, None]).sum(1).clamp(max=(1 << bits) - 1)
-        own = histogram.gather(1, bucket[:, None])[:, 0]
-        before = running.gather(1, bucket[:, None])[:, 0] - own
-        found = (found << bits) | bucket
-        inside = digit == bucket[place]
-        place, rank, mass = place[inside], rank[inside], mass[inside]
-    return Border(found, total, before, own)
-
-
 def members(weights: torch.Tensor, seeds: torch.Tensor, sigma: tuple[int, int]) -> torch.Tensor:
     """:func:`ctwl_protocol.partition.reference.members`, bit for bit: bool (rows, |V|).
 
@@ -143,8 +97,39 @@ def members(weights: torch.Tensor, seeds: torch.Tensor, sigma: tuple[int, int]) 
     rows, size = weights.shape
     rank = ranks_of(seeds[:, None], torch.arange(size, device=weights.device))
     row = torch.arange(rows, device=weights.device)[:, None].expand(rows, size)
-    at = border(row.reshape(-1), rank.view(-1), weights.long().view(-1), rows, sigma)
-    return (rank <= at.rank[:, None]) & (at.total > 0)[:, None]
+    border = _border(row.reshape(-1), rank.view(-1), weights.long().view(-1), rows, sigma)
+    return (rank <= border[:, None]) & (weights.long().sum(1) > 0)[:, None]
+
+
+def _border(
+    place: torch.Tensor, rank: torch.Tensor, mass: torch.Tensor, places: int, sigma: tuple[int, int]
+) -> torch.Tensor:
+    """The rank at which the running mass of a place reaches a share of the whole, without a sort: int64 (places,).
+
+    It is found digit by digit.
+
+    Args:
+        place: int64 (n,), the place of each mass.
+        rank: int64 (n,), its rank there.
+        mass: int64 (n,); a place's sum times the share's denominator must be below 2^63.
+        places: number of places.
+        sigma: the share: numerator, denominator.
+    """
+    zeros = torch.zeros(places, dtype=torch.int64, device=mass.device)
+    total = zeros.index_add(0, place, mass)
+    found, before, shift = zeros, zeros, 32
+    for bits in DIGITS:
+        shift -= bits
+        digit = (rank >> shift) & ((1 << bits) - 1)
+        histogram = torch.zeros(places << bits, dtype=torch.int64, device=mass.device)
+        histogram = histogram.index_add_(0, (place << bits) | digit, mass).view(places, -1)
+        running = before[:, None] + histogram.cumsum(1)
+        bucket = (sigma[1] * running < sigma[0] * total[:, None]).sum(1).clamp(max=(1 << bits) - 1)
+        before = (running - histogram).gather(1, bucket[:, None])[:, 0]
+        found = (found << bits) | bucket
+        inside = digit == bucket[place]
+        place, rank, mass = place[inside], rank[inside], mass[inside]
+    return found
 
 
 def masses(entries: Entries, places: int) -> torch.Tensor:
