@@ -14,7 +14,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # Two workers of one thread each are quicker than one of two: much of a test is not arithmetic. Neighbours share fixtures,
 # so each worker begins with half of the tests in order, and takes from the other's end when its own are done.
-PYTEST := PYTHONWARNDEFAULTENCODING=1 OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist worksteal
+PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .PHONY: help demo test test-all test-vllm test-sglang test-curator test-llama test-web test-pages lint coverage lock site site-pages fuzz bench bench-serving wasm evaluation extension dist sbom rebuild test-dist vectors conformance conformance-reports conformance-page selftest clean
 .DEFAULT_GOAL := help

@@ -190,7 +190,7 @@ def _fuzz(name: str, seconds: int) -> None:
 def _run(name: str, seconds: int) -> bool:
     """Fuzz one parser in a process of its own; whether all was well."""
     command = [sys.executable, __file__, "--parser", name, "--seconds", str(seconds), "--here"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     runs, read = (
         int([0, *re.findall(rf"{count}: +(\d+)", done.stderr)][-1]) for count in ("number_of_executed_units", "read")
     )

@@ -42,7 +42,7 @@ def scripted(body: str, limits: Limits = QUICK) -> Adapter:
 
 def alive(pid: int) -> bool:
     try:
-        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):
         return False
 

@@ -214,7 +214,7 @@ def main(options: Options) -> Result:
         forecasts.append({**part, **held(every), "tenths": list(tenths(every))})
         curve += [{**part, **each} for each in by_choice(every)]
     found: Result = {"rows": rows, "forecasts": forecasts, "by choice": curve}
-    earlier = json.loads(Path(options.beside).read_text()) if options.beside else {}
+    earlier = json.loads(Path(options.beside).read_text(encoding="utf-8")) if options.beside else {}
     return {name: earlier.get(name, []) + own for name, own in found.items()}
 
 

@@ -110,7 +110,7 @@ def serving(files: Mapping[str, Path]) -> Iterator[Network]:
 @contextmanager
 def _process(arguments: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-c", _SERVE, *arguments, "--port", "0", "--rate", "100000", "--max-per-client", "32"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8", env=os.environ) as process:
         try:
             yield process
         finally:

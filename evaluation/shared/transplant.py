@@ -76,7 +76,7 @@ class _Tekken(TikTokenConverter):  # type: ignore[misc]  # transformers has no t
     """Mistral's tokenizer of 131,072 tokens, from its JSON file; its special tokens get the last ids here."""
 
     def __init__(self, file: Path) -> None:
-        self._content = json.loads(file.read_text())
+        self._content = json.loads(file.read_text(encoding="utf-8"))
         specials = [f"<special {i}>" for i in range(self._content["config"]["default_num_special_tokens"])]
         super().__init__(str(file), self._content["config"]["pattern"], extra_special_tokens=["</s>", *specials[1:]])
 
@@ -92,7 +92,7 @@ class _Qwen(TikTokenConverter):  # type: ignore[misc]  # transformers has no typ
 
     def load_tiktoken_bpe(self, file: str) -> dict[bytes, int]:
         """Bytes of the tokens, with their ranks."""
-        lines = (line.split() for line in Path(file).read_text().splitlines())
+        lines = (line.split() for line in Path(file).read_text(encoding="utf-8").splitlines())
         return {base64.b64decode(token): int(rank) for token, rank in lines}
 
 

@@ -105,7 +105,7 @@ def encode(encoder: Encoder, exact: Encoder, batch: int, tokens: int, runs: int)
 
 def resident(field: str) -> float:
     """Resident memory of this process in megabytes: VmRSS now, VmHWM at its peak (Linux)."""
-    lines = Path("/proc/self/status").read_text().splitlines()
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     return next(int(line.split()[1]) * 1024 / 1e6 for line in lines if line.startswith(field))
 
 
@@ -118,7 +118,7 @@ def memory(length: int) -> dict[str, float]:
     (text,) = plain_texts(decoder.tokenizer, length, 1)
     decoder.proxy.rivals(np.full(decoder.profile.prefix_length + 1, 500))
     loaded = resident("VmRSS")
-    Path("/proc/self/clear_refs").write_text("5")  # the peak so far is forgotten
+    Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")  # the peak so far is forgotten
     decoder.decode(text)
     return {"loaded": round(loaded, 1), "decode, above loaded": round(resident("VmHWM") - loaded, 1)}
 

@@ -129,7 +129,7 @@ def main(options: Options) -> Result:
     """Run the experiment."""
     command = [sys.executable, "-m", "ctwl_decoder", "serve", "--port", "0", "--profile", OFFLINE]
     statuses = {name: Counter[str]() for name in ("good clients", "garbage", "10 MB bodies")}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as service:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") as service:
         try:
             ready = service.stdout.readline() if service.stdout else ""
             if " at " not in ready:

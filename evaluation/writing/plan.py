@@ -23,7 +23,7 @@ def run(options: Options, model: str, seed: int) -> dict[str, Any]:
     asked += ["--max-new-tokens", options.tokens, "--seed", seed, "--json"]
     command = [sys.executable, "-m", "ctwl_encoder", "plan", "--model", real_models.named(model), *map(str, asked)]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    told = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout
+    told = subprocess.run(command, stdout=subprocess.PIPE, check=True, encoding="utf-8").stdout
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     busy = (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / 60
     found: dict[str, Any] = json.loads(told.replace(real_models.named(model), model))

@@ -41,7 +41,7 @@ from ctwl_protocol.proxy import Proxy
 
 ENTRY = Path(__file__).parents[3] / "interop" / "c2pa" / "softbinding-algorithm.json"
 ALG = "org.ctwl.smollm2-135m.1"
-RECORDED = Path(__file__).parent / "recorded" / "unbiased.txt"  # provider 700, version 9, nonce 21
+RECORDED = Path(__file__).parent / "recorded" / "half.txt"  # provider 700, version 9, nonce 21
 CODE = Beacon(700, 9, 21).code
 MANIFEST = "urn:c2pa:F9168C5E-CEB2-4FAA-B6BF-329BF39FA1E4"  # the API's own example
 ENDPOINT = "https://c2pa.example.org/v1"

@@ -35,7 +35,7 @@ from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.proxy import Proxy, ProxyTokenizer
 
 OFFLINE, SIZE = "org.ctwl.smollm2-135m.1", get_profile("org.ctwl.smollm2-135m.1").tokenizer.vocabulary
-RECORDED = Path(__file__).parent / "recorded" / "unbiased.txt"  # provider 700, version 9, nonce 21
+RECORDED = Path(__file__).parent / "recorded" / "half.txt"  # provider 700, version 9, nonce 21
 PLAIN = "The council met on Tuesday and talked about the bridge, the school and the weather. Nobody was surprised. " * 3
 
 

@@ -235,7 +235,7 @@ def test_the_provider_s_own_model_finds_more_and_with_the_prompt_still_more(
 @pytest.mark.slow
 def test_the_command_reads_by_a_model_that_it_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "prompt").write_text("The new bridge", encoding="utf-8")
-    letter = str(Path(__file__).parent / "recorded" / "unbiased.txt")
+    letter = str(Path(__file__).parent / "recorded" / "half.txt")
     command = ["--profile", OFFLINE, "--full", "--beacon", "700:9", "--reading-model", "smollm2"]
     assert main([*command, "--prompt", str(tmp_path / "prompt"), "--json", letter]) == 0
     told = json.loads(capsys.readouterr().out)
@@ -259,7 +259,7 @@ def test_a_strong_reading_is_by_the_model_that_the_help_names(
         return smollm2
 
     monkeypatch.setattr(ReadingModel, "open", open_model)
-    letter = str(Path(__file__).parent / "recorded" / "unbiased.txt")
+    letter = str(Path(__file__).parent / "recorded" / "half.txt")
     assert main(["--profile", OFFLINE, "--strong", "--beacon", "700:9", "--json", letter]) == 0
     assert opened == [STRONG] and json.loads(capsys.readouterr().out)["outcome"] == "found"
     with pytest.raises(SystemExit):
@@ -268,6 +268,6 @@ def test_a_strong_reading_is_by_the_model_that_the_help_names(
 
 
 def test_where_the_ranks_are_enough_no_model_is_named(smollm2: ReadingModel, proxy: Proxy) -> None:
-    text = (Path(__file__).parent / "recorded" / "unbiased.txt").read_text(encoding="utf-8")
+    text = (Path(__file__).parent / "recorded" / "half.txt").read_text(encoding="utf-8")
     report = Decoder(proxy, reading_model=smollm2).decode(text)
     assert (report.read, report.reading_model, report.arithmetic) == ("light", None, "integer")

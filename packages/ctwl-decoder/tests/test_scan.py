@@ -95,7 +95,9 @@ def by(decoder: Decoder, settings: Settings) -> ChunkReader:
 
 
 def jsonl(path: Path, texts: Iterable[str]) -> Path:
-    path.write_text("".join(json.dumps({"text": text, "id": f"d{i}"}) + "\n" for i, text in enumerate(texts)))
+    path.write_text(
+        "".join(json.dumps({"text": text, "id": f"d{i}"}) + "\n" for i, text in enumerate(texts)), encoding="utf-8"
+    )
     return path
 
 

@@ -31,7 +31,7 @@ from ctwl_protocol.registry.store import save_trusted
 from ctwl_protocol.registry.workflow import begin
 
 OFFLINE = "org.ctwl.smollm2-135m.1"
-RECORDED = Path(__file__).parent / "recorded" / "unbiased.txt"  # provider 700, version 9, nonce 21
+RECORDED = Path(__file__).parent / "recorded" / "half.txt"  # provider 700, version 9, nonce 21
 CODE = Beacon(700, 9, 21).code
 URL = "https://sevenhundred.example/detect"
 SAYS = (

@@ -74,7 +74,7 @@ def test_every_figure_stands_in_its_file(log: Path, plan: Path, capsys: pytest.C
     page = written(capsys, log, plan)
     assert main(["audit", "--json", str(log)]) == 0
     numbers = ROOT / "spec" / "numbers.json"
-    sources = {str(log): json.loads(capsys.readouterr().out), str(plan): json.loads(plan.read_text())}
+    sources = {str(log): json.loads(capsys.readouterr().out), str(plan): json.loads(plan.read_text(encoding="utf-8"))}
     sources["spec/numbers.json"] = json.loads(numbers.read_text())
     figures = [[plain(cell) for cell in row] for row in rows(page, "Where each figure stands")]
     assert len(figures) > 20
@@ -111,7 +111,7 @@ def test_what_was_found_is_said_and_what_is_open_too(log: Path, plan: Path, caps
     assert re.search(r"Of 3 \[\d+\] texts that ended, a reader is expected to find 2 \[\d+\]", shows)
     assert re.search(r"1 \[\d+\] have no end in the log", shows)
     assert told["Information about provenance"][1].count("provider 42") == 1
-    measured = json.loads(plan.read_text())
+    measured = json.loads(plan.read_text(encoding="utf-8"))
     found = measured["rows"][measured["recommendation"]["place"]]["effect"]["found"]
     counted = rf"found in {found['successes']} \[\d+\] of {found['trials']} \[\d+\] texts of up to 200 \[\d+\] tokens"
     assert found["successes"] < 0.9 * found["trials"] and re.search(counted, shows)
@@ -138,9 +138,9 @@ def test_lines_that_are_missing_are_said(log: Path, plan: Path, capsys: pytest.C
 def test_the_page_is_html_too_and_names_are_no_markup(
     log: Path, plan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = json.loads(plan.read_text())
+    told = json.loads(plan.read_text(encoding="utf-8"))
     told["settings"]["model"] = name = "<script>alert(1)</script>|[x](http://a) `b` \x1b[2J"
-    plan.write_text(json.dumps(told))
+    plan.write_text(json.dumps(told), encoding="utf-8")
     assert written(capsys, log, plan, "--html", str(tmp_path / "page.html")) == ""
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert html.escape(name) in page and "<script" not in page

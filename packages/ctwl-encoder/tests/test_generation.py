@@ -415,7 +415,7 @@ def test_the_command_reads_standard_input_and_prints_json(
     options = ["--profile", "org.ctwl.toy.1", "--provider", "42", "--version", "3", "--seed", "1", "--max-new-tokens"]
     assert main([*options, "12", "The harvest"]) == 0
     plain = capsys.readouterr().out
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"The harvest\n")))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"The harvest\n"), encoding="utf-8"))
     assert main([*options, "12", "--json", "-"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert plain == found["text"] + "\n"
@@ -451,7 +451,7 @@ def test_the_command_answers_bad_input_in_a_line(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
     assert main(arguments) == 2
     printed = capsys.readouterr()
     assert printed.out == ""

@@ -505,12 +505,12 @@ def test_the_whole_command(
 
 @pytest.mark.slow
 def test_a_real_model_in_a_chat(smollm2: tuple[Any, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In texts of 64 tokens at T = 1 codes by a larger share are found more often."""
+    """In texts of 64 tokens at T = 1 the gentlest share is enough."""
     asked = ["--model", "smollm2", "--texts", "8", "--max-new-tokens", "64", "--seed", "2", "--json"]
     assert main(["plan", *asked]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["settings"]["chat"]
-    assert found["recommendation"]["marking"] == {"strategy": "race", "share": 0.5}
+    assert found["recommendation"]["marking"] == {"strategy": "race", "share": 0.3}
     assert found["recommendation"]["default"] == {"strategy": "race", "share": 0.5}
     assert [each["name"] for each in found["rows"]] == ["race 0.3", "race 0.5", "race 0.7"]
 

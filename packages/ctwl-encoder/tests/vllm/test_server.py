@@ -427,7 +427,7 @@ def test_a_server_that_is_killed_has_noted_each_text(crowded: Any, log: Path) ->
             time.sleep(0.05)
         os.killpg(crowded.process.pid, signal.SIGKILL)
     assert len(answered) >= 20
-    lines = [json.loads(line) for line in log.read_text().splitlines()]  # none is cut off
+    lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]  # none is cut off
     begun, ended = ({line["request"] for line in lines if line["event"] == event} for event in ("begin", "end"))
     names = set(map(hashed, answered))
     assert names <= begun and names & ended
