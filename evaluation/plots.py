@@ -46,21 +46,6 @@ def plot_growth(panel: Axes, lines: Mapping[str, Mapping[str, Result]]) -> None:
     panel.legend(fontsize=7)
 
 
-def curves(found: Result) -> Figure:
-    """Success against quality."""
-    figure, panels = plt.subplots(1, 2, figsize=(11, 4.5), sharey=True)
-    for panel, tokens in zip(panels, (200, 100), strict=True):
-        for (method, name), marker in zip(METHODS.items(), MARKERS, strict=False):
-            rows = [row for row in found["rows"] if (row["method"], row["tokens"]) == (method, tokens)]
-            across, reach = intervals(rows, "difference to plain")
-            plot_rates(panel, across, [row["exact"] for row in rows], xerr=reach, label=name, marker=marker)
-        panel.axvline(0, color="black", linewidth=0.6)
-        panel.set(title=f"20 bits in {tokens} tokens", xlabel="NLL minus plain sampling's, nats a token")
-    panels[0].set(ylabel="codes read back exactly, %")
-    panels[0].legend(fontsize=8)
-    return figure
-
-
 def entropy(found: Result) -> Figure:
     """Success by length for each way of sampling."""
     figure, panels = plt.subplots(1, 2, figsize=(11, 4.5), sharey=True)
@@ -80,34 +65,7 @@ def lengths(found: Result) -> Figure:
     return figure
 
 
-def attacks(found: Result) -> Figure:
-    """What is left after edits."""
-    rows = found["rows"]
-    names = [row["attack"] + (f"\n{row['share']:.0%}" if 0 < row["share"] < 1 else "") for row in rows]
-    values, reach = intervals([row["exact"] for row in rows], "rate")
-    figure, panel = plt.subplots(figsize=(10, 4.5))
-    panel.bar(names, 100 * values, yerr=100 * reach)
-    panel.set(title=f"20 bits in {found['settings']['tokens']} tokens, edited", ylabel="codes read back exactly, %")
-    return figure
-
-
-def preservation(found: Result) -> Figure:
-    """How far distributions after frequent contexts move."""
-    rows = found["exact"]
-    kinds = [name for name in rows[0] if name not in ("context", "places")]
-    figure, panel = plt.subplots(figsize=(8, 4.5))
-    for k, kind in enumerate(kinds):
-        places = np.arange(len(rows)) + 0.8 * (k - (len(kinds) - 1) / 2) / len(kinds)
-        panel.bar(places, [row[kind] for row in rows], 0.8 / len(kinds), label=kind)
-    panel.set_xticks(range(len(rows)), [repr(row["context"]) for row in rows])
-    panel.set(title="averaged over texts", xlabel="context")
-    panel.set(ylabel="total variation to the model's distribution")
-    panel.margins(y=0.2)  # room for the legend
-    panel.legend(ncols=len(kinds))
-    return figure
-
-
-FIGURES = (curves, entropy, lengths, attacks, preservation)
+FIGURES = (entropy, lengths)
 """A figure for the result of the same name."""
 
 

@@ -16,7 +16,7 @@ from ctwl_encoder import Bridge, CTWLLogitsProcessor, Encoder
 from ctwl_encoder.core.payload import Payload
 from ctwl_encoder.integrations.transformers import ProcessorConfig, WatermarksInTurn
 from ctwl_encoder.models import load_model
-from ctwl_encoder.options import SHARE
+from ctwl_encoder.options import share_for
 from ctwl_protocol import Beacon, Profile, get_profile
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.proxy.model import fast_arithmetic
@@ -47,7 +47,7 @@ class Recipe:
     Attributes:
         method: "plain", "vanilla" for the paper's Vanilla-Marking, or a strategy of the encoder.
         delta: nats, where the method has it.
-        share: of ``race``.
+        share: of ``race``; the encoder's default for the temperature where None.
         tokens: of each text.
         temperature, top_p: of sampling; temperature 0 for greedy decoding.
         beams: beam search where above 1.
@@ -60,7 +60,7 @@ class Recipe:
 
     method: str = "race"
     delta: float = 0.0
-    share: float = SHARE
+    share: float | None = None
     tokens: int = 200
     temperature: float = 1.0
     top_p: float = 1.0
@@ -224,7 +224,7 @@ class Writer:
         proxy, strategy = recipe.proxy(self.proxy), "delta" if recipe.method == "vanilla" else recipe.method
         return CTWLLogitsProcessor(
             Bridge(self.encoder.tokenizer, proxy), [Payload((code,)) for code in codes], strategy=strategy,
-            share=recipe.share, delta=recipe.delta or 2.0,
+            share=share_for(recipe.temperature) if recipe.share is None else recipe.share, delta=recipe.delta or 2.0,
         )  # fmt: skip
 
     def secret(self, name: str, key: int = SECRET_KEY) -> SecretMark:
