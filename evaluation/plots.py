@@ -16,11 +16,6 @@ from numpy.typing import NDArray
 
 from .shared.experiment import Result
 
-METHODS = {
-    "delta": "Balance-Marking, delta",
-    "vanilla": "Vanilla-Marking, delta",
-    "race": "race",
-}
 MARKERS = "osD^vPX*<>"
 STYLE = {"svg.hashsalt": "ctwl", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3, "errorbar.capsize": 2}
 """Beside matplotlib's own colours for the colour-blind; the salt gives the same result the same bytes."""

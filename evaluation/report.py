@@ -22,7 +22,7 @@ from jinja2 import Environment, FileSystemLoader
 
 from ctwl_protocol.registry.operator import fitting
 
-from .plots import METHODS, draw_all
+from .plots import draw_all
 from .shared.experiment import RESULTS, ROOT
 from .shared.outcomes import LEVEL
 
@@ -39,13 +39,11 @@ By chance one beacon in some thousands has that."""
 WHOLE_CONTEXT = "2026-11-26"
 """Since this day a text is read by whole context; tables that were read before say so."""
 
-REPLACED = re.compile(r'"(?:unbiased|gumbel)')
-"""What a result names that was measured with strategies of before ``race``."""
+RACE = "2026-11-28"
+"""Since this day texts are written by ``race``; tables of texts that were written before say so."""
 
-WITH_OTHERS = (
-    "Measured before `race`, with strategies that it has replaced: `gumbel` is `race` with a share near 1, and "
-    "`unbiased`, which kept half of the probability, showed less than a share of 0.2."
-)
+WITHOUT_RACE = {"browser", "documents", "false_positives", "kinds", "light_speed", "load", "numerics", "reference"}
+"""Experiments whose texts people or ``delta`` wrote."""
 
 CORE_HOUR = 0.04
 """Dollars for an hour of one core: an assumption, which the page with prices names as one."""
@@ -87,13 +85,19 @@ def needed(row: dict[str, Any], what: str) -> str:
 
 
 def older(*found: dict[str, Any]) -> str:
-    """A paragraph about results that were read before whole context; about later ones nothing."""
+    """A paragraph about texts that were written before ``race``, or read before whole context; else nothing."""
+    said = ""
     days = sorted(each["settings"]["date"] for each in found if each["settings"]["date"] < WHOLE_CONTEXT)
-    if not days:
-        return ""
-    shown = map(datetime.date.fromisoformat, sorted({days[0], days[-1]}))
-    told = " to ".join(f"{day.day} {day:%B %Y}" for day in shown)
-    return f"\nMeasured by an older decoder, of {told}; not repeated since."
+    if days:
+        shown = map(datetime.date.fromisoformat, sorted({days[0], days[-1]}))
+        told = " to ".join(f"{day.day} {day:%B %Y}" for day in shown)
+        said += f"\nMeasured by an older decoder, of {told}; not repeated since.\n"
+    if any(each["settings"]["date"] < RACE and each.get("experiment") not in WITHOUT_RACE for each in found):
+        said += (
+            "\nMeasured before `race`, with strategies that it has replaced: `gumbel` was `race` with a share near 1, "
+            "and `unbiased`, which kept half of the probability, showed less than a share of 0.2.\n"
+        )
+    return said
 
 
 def grouped(rows: list[dict[str, Any]], *names: str) -> list[list[dict[str, Any]]]:
@@ -114,18 +118,12 @@ def filled(template: str, results: Path = RESULTS) -> str:
     pages = Environment(  # noqa: S701  # Markdown has nothing to escape
         loader=FileSystemLoader(RESULTS.parent / "pages"), trim_blocks=True, lstrip_blocks=True
     )
-    pages.globals |= {"METHODS": METHODS, "CORE_HOUR": CORE_HOUR, "older": older, "LEVEL": f"{LEVEL:g}"}
+    pages.globals |= {"CORE_HOUR": CORE_HOUR, "older": older, "LEVEL": f"{LEVEL:g}"}
     pages.filters |= {f.__name__: f for f in (counts, percent, rounded, change, area, needed, grouped)}
     pages.filters |= {"percentage": lambda value: "over all" if value is None else f"{100 * value:.0f}"}
     pages.filters |= {"fixed": lambda value: f"{value:.3f}", "at": lambda name, row: row[name]}
     found = {file.stem: json.loads(file.read_text()) for file in results.glob("*.json")}
     text = pages.get_template(f"{template}.md.j2").render(results=found)
-    source = (RESULTS.parent / "pages" / f"{template}.md.j2").read_text()
-    shown = [
-        found[name] for name in found if re.search(rf"results\.{name}\b", source) or template.startswith("results-")
-    ]
-    if any(REPLACED.search(json.dumps(each)) for each in shown):
-        text = f"{text.strip()}\n\n{WITH_OTHERS}"
     return re.sub(r"\n{3,}", "\n\n", re.sub(r" +\n", "\n", text.strip())) + "\n"
 
 

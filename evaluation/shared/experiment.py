@@ -51,7 +51,7 @@ class Experiment:
     """A command that measures something and writes one result.
 
     Attributes:
-        module: that describes it, such as ``evaluation.reading.recovery``.
+        module: that describes it, such as ``evaluation.reading.models``.
         description: what is asked and how.
         measure: gives what was found. Its entry ``settings``, if there is one, joins the result's settings.
         options: names and defaults of the options.

@@ -70,7 +70,6 @@ def read(proxy: Proxy, recipe: Recipe, text: Text, lengths: Sequence[int]) -> li
         lengths: in proxy tokens.
     """
     ids = proxy.tokenizer.encode(text.text)[: max(lengths)]
-    proxy = recipe.proxy(proxy)
     scored, prefix = scored_positions(proxy, ids)[own_score(recipe.method)], proxy.profile.prefix_length
     return [read_whole(proxy.profile, scored[: max(0, length - prefix)], text.code) for length in lengths]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
@@ -17,21 +17,20 @@ from ctwl_encoder.core.payload import Payload
 from ctwl_encoder.integrations.transformers import ProcessorConfig, WatermarksInTurn
 from ctwl_encoder.models import load_model
 from ctwl_encoder.options import share_for
-from ctwl_protocol import Beacon, Profile, get_profile
+from ctwl_protocol import Beacon, get_profile
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.proxy.model import fast_arithmetic
 
 from .cache import recalled, sources
-from .experiment import OFFLINE, VANILLA
+from .experiment import OFFLINE
 from .prompts import news_prompts
 from .secret_marks import SECRET, SecretMark
 
+CODES = get_profile(OFFLINE).codes
+"""Of which a text carries a random one, where no provider is named."""
+
 PROVIDER, VERSION = 42, 3
 """Of texts whose code is no random one."""
-
-ALLOWS = 0.5
-"""Nats a token. A text that repeats itself leaves a mark no room: the model is sure of each word. A text *allows*
-a mark if what its tokens were drawn from has this entropy on average. The rule was set before texts were read."""
 
 ARITHMETIC = fast_arithmetic(torch.device("cpu"))
 """What the proxy LM and the model that writes compute in."""
@@ -45,13 +44,11 @@ class Recipe:
     """All that decides what is written, but for the prompt.
 
     Attributes:
-        method: "plain", "vanilla" for the paper's Vanilla-Marking, or a strategy of the encoder.
+        method: "plain", or a strategy of the encoder.
         delta: nats, where the method has it.
         share: of ``race``; the encoder's default for the temperature where None.
         tokens: of each text.
         temperature, top_p: of sampling; temperature 0 for greedy decoding.
-        beams: beam search where above 1.
-        penalty: repetition penalty.
         ahead, behind: a secret watermark of :data:`secret_marks.SECRET` that runs before the method, or behind it.
         provider, version, nonce: of the code, where it is no random one; a nonce of None is drawn for each text.
         seed: of codes and sampling.
@@ -64,8 +61,6 @@ class Recipe:
     tokens: int = 200
     temperature: float = 1.0
     top_p: float = 1.0
-    beams: int = 1
-    penalty: float = 1.0
     ahead: str = ""
     behind: str = ""
     provider: int | None = None
@@ -74,20 +69,11 @@ class Recipe:
     seed: int = 1
     batch: int = 40
 
-    def profile(self) -> Profile:
-        """The offline profile; its twin for Vanilla-Marking."""
-        return get_profile(VANILLA if self.method == "vanilla" else OFFLINE)
-
-    def proxy(self, offline: Proxy) -> Proxy:
-        """What texts are written and read with: the offline profile's proxy LM, or none for Vanilla-Marking."""
-        profile = self.profile()
-        return Proxy(profile, offline.tokenizer) if self.method == "vanilla" else offline.shared_with(profile)
-
     def codes(self, start: int, count: int) -> list[int]:
         """What texts from ``start`` on carry."""
         rng = np.random.default_rng([self.seed, start])
         if self.provider is None:
-            return [int(code) for code in rng.integers(1 << self.profile().code_bits, size=count)]
+            return [int(code) for code in rng.integers(CODES, size=count)]
         nonces = rng.integers(64, size=count) if self.nonce is None else [self.nonce] * count
         return [Beacon(self.provider, self.version, int(nonce)).code for nonce in nonces]
 
@@ -103,7 +89,6 @@ class Text:
         nll: nats, of each token under the model that wrote it.
         entropy: nats, of the model's distribution at each token.
         choice: nats, of what each token was drawn from, but for the watermark: after temperature and top-p.
-        end: the chance that the text ended instead of each token, had the end not been ruled out.
     """
 
     text: str
@@ -112,12 +97,6 @@ class Text:
     nll: list[float]
     entropy: list[float]
     choice: list[float]
-    end: list[float] = field(default_factory=list)
-
-    @property
-    def allows(self) -> bool:
-        """Whether it allows a mark, see :data:`ALLOWS`."""
-        return float(np.mean(self.choice)) >= ALLOWS
 
 
 def mean_nll(texts: Sequence[Text], tokens: int | None = None) -> NDArray[np.float64]:
@@ -201,15 +180,14 @@ class Writer:
         batch = tokenizer(list(prompts), return_tensors="pt", padding=True).to(model.device)
         options: dict[str, Any] = {"do_sample": False}
         processors = LogitsProcessorList()
-        if recipe.temperature > 0 and recipe.beams == 1:
+        if recipe.temperature > 0:
             options = {"do_sample": True, "temperature": 1.0, "top_p": 1.0, "top_k": 0}
             processors += [TemperatureLogitsWarper(float(recipe.temperature))]
             processors += [Nucleus(recipe.top_p)] if recipe.top_p < 1 else []
         torch.manual_seed((recipe.seed << 20) + start)
         return model.generate(
             **batch, **options, **self.marking(recipe, codes), **asked, logits_processor=processors,
-            max_new_tokens=recipe.tokens, min_new_tokens=recipe.tokens, num_beams=recipe.beams,
-            repetition_penalty=recipe.penalty, pad_token_id=tokenizer.pad_token_id,
+            max_new_tokens=recipe.tokens, min_new_tokens=recipe.tokens, pad_token_id=tokenizer.pad_token_id,
         )  # fmt: skip
 
     def marking(self, recipe: Recipe, codes: list[int]) -> dict[str, Any]:
@@ -221,9 +199,8 @@ class Writer:
 
     def _processor(self, recipe: Recipe, codes: list[int]) -> CTWLLogitsProcessor:
         """What marks by a strategy of the encoder."""
-        proxy, strategy = recipe.proxy(self.proxy), "delta" if recipe.method == "vanilla" else recipe.method
         return CTWLLogitsProcessor(
-            Bridge(self.encoder.tokenizer, proxy), [Payload((code,)) for code in codes], strategy=strategy,
+            Bridge(self.encoder.tokenizer, self.proxy), [Payload((code,)) for code in codes], strategy=recipe.method,
             share=share_for(recipe.temperature) if recipe.share is None else recipe.share, delta=recipe.delta or 2.0,
         )  # fmt: skip
 
@@ -244,26 +221,23 @@ class Writer:
         return logits
 
     def _judged(self, recipe: Recipe, made: Any, row: int) -> Iterator[list[float]]:
-        """NLL of a text's tokens; entropy of the model there, and of what they were drawn from; chance of the end.
+        """NLL of a text's tokens; entropy of the model there, and of what they were drawn from.
 
         Args:
             recipe: of the text.
             made: what ``generate`` returned, with the model's logits.
             row: of the text.
         """
-        rows = made.beam_indices[row].tolist() if recipe.beams > 1 else [row] * recipe.tokens
-        logits = torch.stack([step[i] for step, i in zip(made.logits, rows, strict=True)]).float().cpu()
-        stops = sorted(set(self.encoder.stop_ids()))
-        end = _drawn(recipe, logits)[:, stops].sum(dim=1)
-        logits[:, stops] = -torch.inf
+        logits = torch.stack([step[row] for step in made.logits]).float().cpu()
+        logits[:, self.encoder.stop_ids()] = -torch.inf
         likely = torch.log_softmax(logits, dim=1)
         nll = -likely.gather(1, made.sequences[row, -recipe.tokens :, None].cpu())[:, 0]
         entropy, choice = (torch.special.entr(each).sum(dim=1) for each in (likely.exp(), _drawn(recipe, logits)))
-        yield from (each.double().round(decimals=4).tolist() for each in (nll, entropy, choice, end))
+        yield from (each.double().round(decimals=4).tolist() for each in (nll, entropy, choice))
 
 
 def _drawn(recipe: Recipe, logits: torch.Tensor) -> torch.Tensor:
-    """The distributions that a recipe draws from, repetition penalty and beams left aside: float32 (tokens, |V|)."""
+    """The distributions that a recipe draws from: float32 (tokens, |V|)."""
     if recipe.temperature == 0:
         return torch.nn.functional.one_hot(logits.argmax(dim=1), logits.shape[1]).float()
     scaled = logits / recipe.temperature

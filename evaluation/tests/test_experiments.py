@@ -30,7 +30,7 @@ def test_an_experiment_explains_itself(each: Experiment, capsys: pytest.CaptureF
 def test_names_are_results() -> None:
     """A result has the name of its experiment alone, so no two folders have experiments of one name."""
     names = [each.name for each in experiments()]
-    assert len(names) == len(set(names)) > 30
+    assert len(names) == len(set(names)) > 20
     assert {file.stem for file in RESULTS.glob("*.json")} <= set(names)
 
 
@@ -58,8 +58,6 @@ def test_a_result_says_how_it_came_about(tmp_path: Path, capsys: pytest.CaptureF
     "name",
     [
         "routing",
-        "recovery",
-        "preservation",
         "false_positives",
         "pasted",
         "changed",
@@ -67,9 +65,7 @@ def test_a_result_says_how_it_came_about(tmp_path: Path, capsys: pytest.CaptureF
         "bench",
         "models",
         "constants",
-        "prefixes",
         "variety",
-        "bridge",
     ],
 )
 def test_an_experiment_runs(

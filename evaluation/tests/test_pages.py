@@ -35,29 +35,6 @@ def test_a_page_of_no_results_has_no_sections(tmp_path: Path) -> None:
     assert draw_all(tmp_path) == []
 
 
-def rate(successes: int, trials: int) -> dict[str, object]:
-    share = successes / trials
-    return {"successes": successes, "trials": trials, "rate": share, "interval_95": [share / 2, share]}
-
-
-def test_answers_are_shown_by_who_reads(tmp_path: Path) -> None:
-    assert "python -m evaluation.reading.answers" in filled("answers", tmp_path)
-    ways = ("default", "light alone", "proxy LM alone", "model that wrote it", "model that wrote it, prompt known")
-    rows = [
-        {"temperature": t, "top-p": p, "strategy": strategy}
-        | {way: {"found": rate(40 + n, 64), "wrong": int(n == 2), "median p": 10.0**-n} for n, way in enumerate(ways)}
-        for t, p, strategy in ((0.7, 0.95, "race"), (1.0, 1.0, "race"))
-    ]
-    settings = {"questions": 64, "tokens": 200, "date": "2026-11-27"}
-    (tmp_path / "answers.json").write_text(json.dumps({"settings": settings, "rows": rows}))
-    shown = filled("answers", tmp_path)
-    assert "| read by | T = 0.7, top-p 0.95, `race` | T = 1, `race` |" in shown
-    (light,) = [line for line in shown.splitlines() if "`--light`" in line]
-    assert light.count("41 of 64") == 2 and light.count("; 1.0e-01 |") == 2
-    assert "written was found 2 times." in shown and "before whole context" not in shown
-    assert shown.strip() in filled("results-reading", tmp_path)
-
-
 def test_kinds_are_counted_and_those_with_small_p_values_named(tmp_path: Path) -> None:
     assert "python -m evaluation.reading.kinds" in filled("kinds", tmp_path)
     levels = ("0.01", "0.001", "0.0001")
