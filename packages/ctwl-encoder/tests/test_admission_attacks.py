@@ -22,7 +22,10 @@ pytest.importorskip("uvicorn")
 
 CONNECTIONS = 8
 SECONDS = 1.0
-"""Of an answer beside an attack; no other time is asserted."""
+"""Of an answer beside an attack, on an idle machine; no other time is asserted."""
+
+QUIET = 20
+"""So many times what an answer takes without the attack are allowed beside that, for a machine that has other work."""
 
 MANY = 16 << 20
 """Bytes of a body, which would take seconds to parse."""
@@ -131,7 +134,7 @@ def slowest(port: int, seconds: float) -> float:
 )
 def test_others_are_answered_beside_an_attack(server: int, attack: str) -> None:
     """Other work on the machine delays an answer too, so an attack that harms does so three times."""
-    body, longest = REFUSED.get(attack) or SERVED[attack], SECONDS
+    body = REFUSED.get(attack) or SERVED[attack]
     answers: list[tuple[int, bytes]] = []
 
     def send(until: threading.Event) -> None:
@@ -139,6 +142,7 @@ def test_others_are_answered_beside_an_attack(server: int, attack: str) -> None:
             answers.append(posted(server, body))
 
     for _ in range(3):
+        allowed = SECONDS + QUIET * slowest(server, 0.3)
         over = threading.Event()
         with ThreadPoolExecutor(CONNECTIONS) as threads:
             sending = [threads.submit(send, over) for _ in range(CONNECTIONS)]
@@ -148,8 +152,8 @@ def test_others_are_answered_beside_an_attack(server: int, attack: str) -> None:
                 over.set()
         for each in sending:
             each.result()
-        if longest < SECONDS:
+        if longest < allowed:
             break
     told = {(status, status == 400 and json.loads(told)["error"]["code"]) for status, told in answers}
     assert told == {(400, "option-out-of-range") if attack in REFUSED else (200, False)}
-    assert longest < SECONDS
+    assert longest < allowed
