@@ -9,7 +9,7 @@ given files. Texts from their second halves, which the forger has not seen, are 
   text under several challenges. Beside what the decoder reports, the p-value of the forger's code alone is tested
   for uniformity (Kolmogorov-Smirnov), randomised, by both scores of the proxy LM.
 
-Beside that, texts are written by ``unbiased`` at temperature 1 under a certified profile with SmolLM2 as proxy LM, and
+Beside that, texts are written by ``race`` at temperature 1 under a certified profile with SmolLM2 as proxy LM, and
 proved: a registry certifies, the owner proves, anyone verifies.
 """
 
