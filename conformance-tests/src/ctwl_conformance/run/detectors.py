@@ -28,14 +28,14 @@ class Request:
     """A POST, and what must become of it.
 
     Attributes:
-        name: of the case.
-        section: of the specification.
-        comment: what it is about.
+        name: name of the case.
+        section: section of the specification that the case tests.
+        comment: what the case is about.
         body: from what the detector says of itself to the bytes that are sent.
         expected: status and code; the code is empty for an answer.
-        or_else: another status and code that is right too.
-        outcome: that an answer must have; empty where any is right.
-        media_type: of the body.
+        also_right: another status and code that is right, too.
+        outcome: outcome that an answer must have; empty where any is right.
+        media_type: media type of the body.
         authorized: whether the adapter adds its token.
     """
 
@@ -44,24 +44,24 @@ class Request:
     comment: str
     body: Callable[[Started], bytes]
     expected: tuple[int, str] = (200, "")
-    or_else: tuple[int, str] | None = None
+    also_right: tuple[int, str] | None = None
     outcome: str = ""
     media_type: str = "application/json"
     authorized: bool = True
 
     def wrong(self, told: Started, heard: Heard) -> str:
         """What is wrong with the answer; empty where nothing is."""
-        if what := wrong(self.body(told), heard, self.expected, self.or_else):
+        if what := wrong(self.body(told), heard, self.expected, self.also_right):
             return what
         found = json.loads(bytes.fromhex(heard.body))["outcome"] if self.outcome else ""
         return "" if found == self.outcome else f"the outcome is {found}; expected {self.outcome}"
 
 
-def wrong(asked: bytes, heard: Heard, expected: tuple[int, str], or_else: tuple[int, str] | None = None) -> str:
+def wrong(asked: bytes, heard: Heard, expected: tuple[int, str], also_right: tuple[int, str] | None = None) -> str:
     """What is wrong with what a detector answers to a body; empty where nothing is."""
     body = bytes.fromhex(heard.body)
-    wanted = " or ".join(" ".join(map(str, each)).strip() for each in (expected, or_else) if each)
-    if heard.status == 200 and (200, "") in (expected, or_else):
+    wanted = " or ".join(" ".join(map(str, each)).strip() for each in (expected, also_right) if each)
+    if heard.status == 200 and (200, "") in (expected, also_right):
         if heard.media_type != "application/json":
             return f"status 200, but its media type is {heard.media_type!r}; expected 'application/json'"
         try:
@@ -70,7 +70,7 @@ def wrong(asked: bytes, heard: Heard, expected: tuple[int, str], or_else: tuple[
             return f"status 200, but {error}"
         return ""
     code = code_in(body)
-    if heard.status != 200 and (heard.status, code) in (expected, or_else):
+    if heard.status != 200 and (heard.status, code) in (expected, also_right):
         return ""
     return f"status {heard.status}{f' with the code {code!r}' if heard.status != 200 else ''}; expected {wanted}"
 

@@ -70,8 +70,8 @@ class TextFamily:
     """A family of round trips: a text is written, perhaps changed, and read.
 
     Attributes:
-        name: of the family.
-        section: of the specification.
+        name: name of the family.
+        section: section of the specification that the family tests.
         comment: what is done.
         bound: the share of texts that are read right.
         layout: the records' layout.

@@ -31,9 +31,9 @@ class Vector:
     Attributes:
         id: stable: the family and a name within it.
         family: its family.
-        section: of the specification.
-        level: of the claim; bytes and integers are exact.
-        comment: what it is about.
+        section: section of the specification that the vector tests.
+        level: level of the claim; bytes and integers are exact.
+        comment: what the vector is about.
     """
 
     id: str

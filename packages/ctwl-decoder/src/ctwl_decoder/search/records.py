@@ -183,8 +183,8 @@ class RecordReader:
     def read(self, positions: ScoredPositions, candidate: Candidate, beacons: int = _BEACONS) -> Candidate:
         """A window read as a record of one of the layouts, with the p-value that this gives it.
 
-        The p-value is the better of two, which the candidate has paid for: of the beacon alone, and of all slots that
-        anyone can read. The nonces of so many of the best ``beacons`` are assumed in turn.
+        The p-value is the smaller of two: of the beacon alone, and of all slots that anyone can read. The candidate's
+        `tests` count both. The nonces of so many of the best ``beacons`` are assumed in turn.
         """
         window, codes = positions[candidate.start : candidate.end], candidate.codes
         first = window[window.indices_of_slot(candidate.record_codes, 0)]
@@ -300,7 +300,7 @@ class RecordReader:
         )
 
     def _authenticate(self, keys: ProviderKeys, window: ScoredPositions, found: _Hypothesis) -> tuple[int, int, float]:
-        """Which of the likeliest records is so with its authenticator too, the authenticator, and its p-value.
+        """The index of the record that fits best together with its authenticator, the authenticator, and its p-value.
 
         The authenticator's score is a log-likelihood ratio as the record's own. So it decides between records that are
         about as likely, and wrong keys do not outweigh a record that is clear.

@@ -42,7 +42,7 @@ class Evidence:
         log: what ``ctwl-encode audit --json`` says of the logs.
         plan: what ``ctwl-encode plan --json`` printed.
         numbers: the specification's numbers.
-        figures: those that were used.
+        figures: collects each figure that a measure quotes; `show` and `value` add to it.
     """
 
     log: Source
@@ -176,17 +176,18 @@ def _effective(given: Evidence) -> Measure:
         return Measure(
             name, "partly", shows, "The plan did not measure the strategy of the log. Run it with that strategy."
         )
-    read, trials = (show(given.plan, f"{row}/effect/found/{each}") for each in ("successes", "trials"))
+    found_shown, trials_shown = (show(given.plan, f"{row}/effect/found/{each}") for each in ("successes", "trials"))
     low, high = (show(given.plan, f"{row}/effect/found/{each}", "{:.0%}") for each in ("low", "high"))
     most = show(given.plan, "/settings/sampling/max_new_tokens")
-    shows += f" Measured: found in {read} of {trials} texts of up to {most} tokens (95 % interval {low} to {high})."
+    shows += f" Measured: found in {found_shown} of {trials_shown} texts of up to {most} tokens (95 % interval {low} to {high})."
     tokens = given.figures.value(given.plan, f"{row}/effect/needed/tokens")
     if tokens is not None:
         shows += f" Nine in ten are found from {show(given.plan, f'{row}/effect/needed/tokens')} tokens on."
-    values = (given.figures.value(given.plan, f"{row}/effect/found/{each}") for each in ("successes", "trials"))
-    successes, of = values
+    successes, trials = (
+        given.figures.value(given.plan, f"{row}/effect/found/{each}") for each in ("successes", "trials")
+    )
     remains = [] if _same_profile(given) else ["The plan was measured under another profile than the log's."]
-    if successes < _NINE_IN_TEN * of:
+    if successes < _NINE_IN_TEN * trials:
         remains.append("Fewer than nine in ten are found at these settings. Say so, or choose another strategy.")
     return Measure(name, "partly" if remains else "shown", shows, " ".join(remains))
 

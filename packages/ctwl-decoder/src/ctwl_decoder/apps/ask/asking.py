@@ -40,7 +40,7 @@ def queries(
             where there is no report, all active providers' detectors are asked about the whole text.
         registry: names the detectors.
         level: of all questions together.
-        providers: these instead, about the whole text.
+        providers: numbers of the providers to ask instead of those in the report; each gets the whole text.
         keep_days: how many days a detector may keep the text.
         whole: ask the signposts' detectors about the whole text too.
 
