@@ -179,7 +179,8 @@ def _effective(given: Evidence) -> Measure:
     found_shown, trials_shown = (show(given.plan, f"{row}/effect/found/{each}") for each in ("successes", "trials"))
     low, high = (show(given.plan, f"{row}/effect/found/{each}", "{:.0%}") for each in ("low", "high"))
     most = show(given.plan, "/settings/sampling/max_new_tokens")
-    shows += f" Measured: found in {found_shown} of {trials_shown} texts of up to {most} tokens (95 % interval {low} to {high})."
+    shows += f" Measured: found in {found_shown} of {trials_shown} texts of up to {most} tokens"
+    shows += f" (95 % interval {low} to {high})."
     tokens = given.figures.value(given.plan, f"{row}/effect/needed/tokens")
     if tokens is not None:
         shows += f" Nine in ten are found from {show(given.plan, f'{row}/effect/needed/tokens')} tokens on."
