@@ -11,7 +11,10 @@ import rebuild
 import sbom
 import yaml
 
-WORKFLOWS = sorted((rebuild.ROOT / ".github" / "workflows").glob("*.yml"))
+WORKFLOWS = [
+    *sorted((rebuild.ROOT / ".github" / "workflows").glob("*.yml")),
+    *sorted((rebuild.ROOT / "interop" / "registry" / "workflows").glob("*.yml")),
+]
 FETCHES = r"\b(pip|pipx|uv|npm|npx|curl|wget|apt-get|docker|make|sudo)\b"
 """Words of commands that may fetch a program; `make` installs an environment."""
 

@@ -414,7 +414,7 @@ def test_a_provider_is_entered_as_its_request_says_and_changed_by_another_one(ce
     assert "registry 2 of" in good(ceremony, "enter registry.ctwl 43.toml")
     good(ceremony, "sign registry.ctwl x.key")
     signed = Path("registry.ctwl").read_bytes()
-    assert "nothing is to be done" in good(ceremony, "enter registry.ctwl 43.toml")
+    assert "nothing to do" in good(ceremony, "enter registry.ctwl 43.toml")
     assert Path("registry.ctwl").read_bytes() == signed
     good(ceremony, "retire registry.ctwl --provider 43 --version 0")
     lines = REQUEST.replace("mail@Other.example", "https://other.example/").replace('{0 = "One"}', '{1 = "Two"}')

@@ -84,7 +84,7 @@ def enter(arguments: argparse.Namespace) -> None:
         return
     before = Registry.from_bytes(_read(arguments.file, REGISTRY).payload)
     if enter_request(before, request) == before:
-        print(f"{arguments.file}: it has provider {request.provider} as {arguments.request} says; nothing is to be done")
+        print(f"{arguments.file}: it has provider {request.provider} as {arguments.request} says; nothing to do")
         return
     after = Registry.from_bytes(_revise(arguments, partial(enter_request, request=request)).payload)
     for version in map(int, request.models):

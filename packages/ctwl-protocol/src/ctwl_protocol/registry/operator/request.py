@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Final, Self
+from typing import Annotated, Any, Final, Self
 
 from pydantic import Field, ValidationError
 
@@ -83,8 +83,8 @@ def enter(registry: Registry, request: Request) -> Registry:
     """
     code, owner = request.provider, registry.provider(request.provider)
     if owner is None:
-        fields = {"name": request.name, "contact": request.contact, "since": None, "state": "active", "until": None}
-        registry = drafts.add(registry, "provider", code=code, models=[], epochs=[], **fields)
+        fields: dict[str, Any] = {"code": code, "name": request.name, "contact": request.contact, "since": None}
+        registry = drafts.add(registry, "provider", state="active", until=None, models=[], epochs=[], **fields)
     elif (owner.name, owner.state) != (request.name, "active"):
         raise RegistryError("code-reused", f"provider {code} is {owner.name}, {owner.state}; take a free number")
     elif owner.contact != request.contact:
