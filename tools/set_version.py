@@ -1,4 +1,4 @@
-"""Give all packages another version: ``python tools/set_version.py 1.0.0rc1``.
+"""Give all packages another version: ``python tools/set_version.py 1.2.0rc1``.
 
 The home of the version is ``ctwl_protocol.__version__``. Packages for Python take it from there when they are built.
 This writes it where it cannot be taken: where packages pin each other, in the packages for Node, and on the page that
@@ -31,7 +31,7 @@ _FORM = re.compile(r"(\d+\.\d+\.\d+)(?:(a|b|rc)(\d+))?")
 
 
 def for_node(version: str) -> str:
-    """A version as npm writes it: ``1.0.0rc1`` is ``1.0.0-rc.1``.
+    """A version as npm writes it: ``1.2.0rc1`` is ``1.2.0-rc.1``.
 
     Raises:
         ValueError: it is no version of three numbers, or has more behind them than ``a``, ``b`` or ``rc`` and a number.
