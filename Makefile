@@ -16,7 +16,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # so each worker begins with half of the tests in order, and takes from the other's end when its own are done.
 PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist worksteal
 
-.PHONY: help demo test test-all test-vllm test-sglang test-curator test-llama test-web test-pages lint coverage lock site site-pages fuzz bench bench-serving wasm evaluation extension dist sbom rebuild test-dist vectors conformance conformance-reports conformance-page selftest clean
+.PHONY: help demo test test-all test-vllm test-sglang test-curator test-llama test-web test-pages lint coverage lock site site-pages fuzz bench bench-serving wasm lock-wheels evaluation extension dist sbom rebuild test-dist vectors conformance conformance-reports conformance-page selftest clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -54,6 +54,13 @@ site-pages: $(READY) ## write the generated parts of the pages anew: figures, ta
 
 lock: $(READY) ## resolve requirements-dev.txt anew into requirements.lock
 	$(BIN)/uv pip compile --quiet --upgrade requirements-dev.txt --output-file requirements.lock
+
+# Nothing is installed. Macs with Intel are left out: torch and cryptography make no wheels for them any more.
+lock-wheels: $(READY) ## has all that is locked a wheel for each Python and system? asks the registry, minutes
+	@for python in 3.11 3.12 3.13 3.14; do for system in x86_64-unknown-linux-gnu x86_64-pc-windows-msvc aarch64-apple-darwin; do \
+		echo "$$python $$system"; grep -h '^torch==' requirements-dev.txt | cat requirements.lock - | \
+		MACOSX_DEPLOYMENT_TARGET=14.0 $(BIN)/uv pip compile --no-config --quiet --no-deps --only-binary :all: \
+			--python-version $$python --python-platform $$system --output-file /dev/null - || exit 1; done; done
 
 demo: $(READY) ## a model answers a question in text that carries a code, the public decoder reads it
 	@$(BIN)/python tools/demo.py $(if $(QUESTION),"$(QUESTION)")

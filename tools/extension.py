@@ -10,6 +10,7 @@ import argparse
 import html
 import io
 import json
+import re
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -40,7 +41,7 @@ def files(words: dict[str, str] | None = None, registry: Trusted | None = None) 
     data = {"words": words, "characters": MAX_CHARACTERS} | reader_data(get_profile(OFFLINE), registry or bundled())
     popup = {name: html.escape(text) for name, text in words.items()} | {"data": json_block(data)}
     manifest = {name: json.dumps(text)[1:-1] for name, text in words.items()}
-    manifest |= {"policy": POLICY, "version": __version__.partition("+")[0]}
+    manifest |= {"policy": POLICY, "version": re.split("[^0-9.]", __version__)[0]}  # browsers take numbers alone
     texts = {
         "content.js": f"(() => {{\n{bundle(folder / 'content.js')}\n}})();\n",  # a page may be asked twice
         "engine.js": bundle(page / "worker.js"),

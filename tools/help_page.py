@@ -38,6 +38,7 @@ COMMANDS: dict[str, tuple[Main, tuple[str, ...]]] = {
             "init",
             "rotate",
             "add",
+            "enter",
             "contact",
             "detector",
             "retire",

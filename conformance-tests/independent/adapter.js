@@ -24,7 +24,7 @@ const OPERATIONS = {
     return {
       ok: {
         name: "ctwl-independent",
-        version: "0.1.0",
+        version: "1.0.0-rc.1",
         classes: ["decoder", "registry-client"],
         profiles: TOYS,
         families: [...Object.keys(FAMILIES), "numeric"],

@@ -50,7 +50,7 @@ ELSEWHERE = {
 }
 """Commands that are run elsewhere: a pattern, a file that runs them or their like, and a word that stands in it."""
 
-CHANGES_A_CHECKOUT = r"git (diff|tag|push)|sed -i|\.venv/bin/pre-commit install|export CTWL_|npm "
+CHANGES_A_CHECKOUT = r"git (diff|tag|push)|python tools/set_version|\.venv/bin/pre-commit install|export CTWL_|npm "
 """Steps of a maintainer that publish or install something; and a line that only sets a variable."""
 
 PROGRAMS = (

@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,15 @@ from typing import Any
 import pytest
 import rebuild
 import sbom
+import set_version
 import yaml
 
-WORKFLOWS = sorted((rebuild.ROOT / ".github" / "workflows").glob("*.yml"))
+from ctwl_protocol import __version__
+
+WORKFLOWS = [
+    *sorted((rebuild.ROOT / ".github" / "workflows").glob("*.yml")),
+    *sorted((rebuild.ROOT / "interop" / "registry" / "workflows").glob("*.yml")),
+]
 FETCHES = r"\b(pip|pipx|uv|npm|npx|curl|wget|apt-get|docker|make|sudo)\b"
 """Words of commands that may fetch a program; `make` installs an environment."""
 
@@ -102,3 +109,29 @@ def test_what_is_published_comes_from_a_job_that_fetches_by_digest_alone() -> No
     assert needs == {"sbom": "dist", "rebuild": "$(LOCKED)", "dist": "$(LOCKED)"}
     recipe = re.findall(r"^\$\(LOCKED\):.*\n((?:\t.*\n)+)", makefile, re.M)[0]
     assert re.findall(r"pip install (.*)", recipe) == ["--quiet --no-deps --require-hashes -r requirements.lock"]
+
+
+def test_all_packages_get_a_version_by_one_command() -> None:
+    """Nothing else has it, and no place where a version stands is forgotten."""
+    new = set_version.changed(__version__, "9.8.7rc6")
+    assert all(("9.8.7rc6" in text) != ("9.8.7-rc.6" in text) for text in new.values())
+    pins = [line for text in new.values() for line in re.findall(r"ctwl-[a-z]+(?:\[\w,]+\])?==([\w.]+)", text)]
+    assert len(pins) > 2 and set(pins) == {"9.8.7rc6"}
+    forms = (__version__, set_version.for_node(__version__))
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=rebuild.ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    files = {rebuild.ROOT / name for name in listed.split("\0") if re.search(r"\.(py|toml|json|js|cff|ya?ml)$", name)}
+    found = {file for file in files if any(form in file.read_text(encoding="utf-8") for form in forms)}
+    assert found <= set(new)
+
+
+@pytest.mark.parametrize(
+    ("version", "npm"), [("1.2.0", "1.2.0"), ("1.2.0rc10", "1.2.0-rc.10"), ("1.2", None), ("1.2.0.dev1", None)]
+)
+def test_a_version_as_npm_writes_it(version: str, npm: str | None) -> None:
+    if npm:
+        assert set_version.for_node(version) == npm
+    else:
+        with pytest.raises(ValueError, match="no version such as"):
+            set_version.for_node(version)

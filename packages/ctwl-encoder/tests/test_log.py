@@ -266,3 +266,14 @@ def test_no_line_breaks_an_audit(given_lines: list[bytes | dict[str, Any]]) -> N
     lines = [line if isinstance(line, bytes) else json.dumps(line).encode() for line in given_lines]
     summary = Summary.of(lines)
     assert summary.lines + summary.broken <= len(lines)
+
+
+def test_windows_is_told_to_write_line_ends_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = list[int]()
+    opened = os.open
+    monkeypatch.setattr(os, "O_BINARY", 1 << 40, raising=False)
+    monkeypatch.setattr(
+        os, "open", lambda path, flags, mode: (given.append(flags), opened(path, flags % (1 << 40), mode))[1]
+    )
+    append(str(tmp_path / "log"), b"{}\n")
+    assert given[0] >> 40 == 1

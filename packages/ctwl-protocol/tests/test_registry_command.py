@@ -357,6 +357,8 @@ def test_help_teaches_a_ceremony_that_works_as_written(run: Run) -> None:
     assert len(taught) > 15
     follow = next(line for _, line in taught if line.startswith("update --root"))
     values = {"H": "ab" * 32}  # what an owner sent
+    request = re.findall(r"^  (\w+ = .*?)(?:    may .*)?$", said, re.M)
+    Path("42.toml").write_text("\n".join(request), encoding="utf-8")
     for name, line in taught:
         if line == follow:
             continue
@@ -393,3 +395,76 @@ def test_a_providers_number_is_called_provider(ceremony: Run) -> None:
     _, said = ceremony("show", "registry.ctwl")
     heads = [line.split() for line in said.splitlines() if " contact" in line or "detector of" in line]
     assert [head[0] for head in heads] == ["provider", "provider"]
+
+
+REQUEST = """provider = 43
+name = "Other"
+contact = "mail@Other.example"
+models = {0 = "One"}
+detector = {scheme = "Ours", url = "https://detect.example/ask"}
+"""
+
+
+def test_a_provider_is_entered_as_its_request_says_and_changed_by_another_one(ceremony: Run) -> None:
+    request = Path("43.toml")
+    request.write_text(REQUEST, encoding="utf-8")
+    before = Path("registry.ctwl").read_bytes()
+    assert good(ceremony, "enter registry.ctwl 43.toml --hosts").split() == ["other.example", "detect.example"]
+    assert Path("registry.ctwl").read_bytes() == before
+    assert "registry 2 of" in good(ceremony, "enter registry.ctwl 43.toml")
+    good(ceremony, "sign registry.ctwl x.key")
+    signed = Path("registry.ctwl").read_bytes()
+    assert "nothing to do" in good(ceremony, "enter registry.ctwl 43.toml")
+    assert Path("registry.ctwl").read_bytes() == signed
+    good(ceremony, "retire registry.ctwl --provider 43 --version 0")
+    lines = REQUEST.replace("mail@Other.example", "https://other.example/").replace('{0 = "One"}', '{1 = "Two"}')
+    request.write_text("".join(lines.splitlines(keepends=True)[:-1]), encoding="utf-8")  # and no detector
+    assert good(ceremony, "enter registry.ctwl 43.toml --hosts") == "other.example"
+    good(ceremony, "enter registry.ctwl 43.toml")
+    good(ceremony, "sign registry.ctwl x.key")
+    entry = json.loads(good(ceremony, "verify --root root.ctwl --json registry.ctwl"))["registry"]["entries"][1]
+    assert (entry["contact"], "detector" in entry) == ("https://other.example/", False)
+    assert [(model["name"], model["until"] is None) for model in entry["models"]] == [("One", False), ("Two", True)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        ("43", "42", "code-reused"),
+        ("Other", "EXAMP1E", "names-alike"),
+        ("43", "1024", "registry-malformed"),
+        ("{0", "{16", "registry-malformed"),
+        ("{0", "{00", "registry-malformed"),
+        ('"One"', "1", "registry-malformed"),
+        ("models", "modules", "registry-malformed"),
+        ("mail@Other.example", "nowhere", "registry-malformed"),
+        ("https://detect.example/ask", "https://127.0.0.1/", "registry-malformed"),
+        ("provider", "provider = 43\nprovider", "registry-malformed"),
+        ("{0", "[" * 9000, "registry-malformed"),
+        ("{0", " " * 20000, "registry-unreadable"),
+    ],
+)
+def test_a_request_that_breaks_a_rule_changes_nothing(ceremony: Run, old: str, new: str, code: str) -> None:
+    Path("43.toml").write_text(REQUEST.replace(old, new, 1), encoding="utf-8")
+    before = Path("registry.ctwl").read_bytes()
+    status, said = ceremony("enter", "registry.ctwl", "43.toml")
+    assert status == 2 and said.splitlines()[-1].startswith(f"ctwl-registry: {code}: ")
+    assert Path("registry.ctwl").read_bytes() == before
+
+
+def test_a_request_does_not_rename_what_stays(ceremony: Run) -> None:
+    request = 'provider = 42\nname = "Example"\ncontact = "https://example.org/"\nmodels = {0 = "Another"}\n'
+    Path("42.toml").write_text(request, encoding="utf-8")
+    status, said = ceremony("enter", "registry.ctwl", "42.toml")
+    assert (status, said.startswith("ctwl-registry: entry-altered: ")) == (2, True)
+    good(ceremony, "retire registry.ctwl --provider 42")
+    Path("42.toml").write_text(request.replace("Another", "One"), encoding="utf-8")
+    status, said = ceremony("enter", "registry.ctwl", "42.toml")
+    assert (status, said.startswith("ctwl-registry: code-reused: ")) == (2, True)
+
+
+def test_a_new_root_beside_the_first_one_is_found(ceremony: Run) -> None:
+    other = good(ceremony, "keygen y.key")
+    good(ceremony, f"rotate root.ctwl root-2.ctwl --registry-key {other}")
+    good(ceremony, "sign root-2.ctwl a.key b.key")
+    good(ceremony, "sign registry.ctwl y.key")

@@ -63,7 +63,7 @@ def write(folder: Path, anew: Iterable[str] = ()) -> None:
     kept = {name: data for name, data in there.items() if name not in measured}
     for name, text in _documents(kept, measured).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="ascii")
+        (folder / name).write_text(text, encoding="ascii", newline="\n")
 
 
 def differences(folder: Path) -> list[str]:

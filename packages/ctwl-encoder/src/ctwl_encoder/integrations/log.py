@@ -107,7 +107,9 @@ def append(path: str, lines: bytes) -> None:
     Raises:
         OSError: the file cannot be written, or only a part of the lines.
     """
-    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)  # a FIFO has to refuse, not to wait
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
+    flags |= getattr(os, "O_NONBLOCK", 0)  # a FIFO has to refuse, not to wait
+    flags |= getattr(os, "O_BINARY", 0)  # Windows would write each line end as two bytes
     descriptor = os.open(path, flags, 0o666)
     try:
         found = os.fstat(descriptor)

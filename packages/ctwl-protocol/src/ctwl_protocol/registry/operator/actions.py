@@ -22,9 +22,14 @@ from ..envelope import Envelope
 from ..keys import public_bytes, read_key, write_key
 from ..workflow import Trusted
 from . import display, drafts, fitting
+from .request import Request
+from .request import enter as enter_request
 
 ROOT_FILE = "root.ctwl"
 """The name of the first root's file, where no other is given."""
+
+ROOT_FILES = "root*.ctwl"
+"""The names of all roots' files in a folder: ``root.ctwl``, ``root-2.ctwl`` and so on."""
 
 _PATIENCE = 10.0
 """Seconds to wait for another command that works on the same file."""
@@ -68,6 +73,23 @@ def change(arguments: argparse.Namespace) -> None:
     if arguments.change is drafts.add and arguments.kind in ("provider", "model"):
         said = fitting.warning(registry, arguments.code, fields.get("version"))
         if said is not None:
+            note(f"ctwl-registry: warning: {said}")
+
+
+def enter(arguments: argparse.Namespace) -> None:
+    """Enter a provider as its request says, or only print the hosts whose owner must agree."""
+    request = Request.read(arguments.request)
+    if arguments.hosts:
+        print("\n".join(request.hosts))
+        return
+    before = Registry.from_bytes(_read(arguments.file, REGISTRY).payload)
+    if enter_request(before, request) == before:
+        print(f"{arguments.file}: it has provider {request.provider} as {arguments.request} says; nothing to do")
+        return
+    after = Registry.from_bytes(_revise(arguments, partial(enter_request, request=request)).payload)
+    for version in map(int, request.models):
+        said = fitting.warning(after, request.provider, version)
+        if said is not None and before.model(request.provider, version) is None:
             note(f"ctwl-registry: warning: {said}")
 
 
@@ -184,9 +206,8 @@ def _counted_keys(envelope: Envelope, roots: Sequence[Path]) -> set[bytes]:
 
 
 def _beside(file: Path) -> list[Path]:
-    """The root in a file's folder, under the name that ``init`` gives it; none where there is none."""
-    root = file.with_name(ROOT_FILE)
-    return [root] if root.exists() else []
+    """The roots in a file's folder, by their names; none where there is none."""
+    return sorted(file.parent.glob(ROOT_FILES))
 
 
 def _must_be_new(path: Path) -> None:

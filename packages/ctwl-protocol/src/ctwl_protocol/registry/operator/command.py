@@ -15,6 +15,13 @@ a whole ceremony: two of three people sign the root, one key signs the registry:
   ctwl-registry add model registry.ctwl --provider 42 --version 0 --name "Example 1"
   ctwl-registry sign registry.ctwl x.key              root.ctwl is here too: it says that x.key may
   ctwl-registry verify --root root.ctwl registry.ctwl
+a provider by its own request, a file in TOML. The file again, changed: another contact or detector, further models:
+  provider = 42
+  name = "Example"
+  contact = "https://example.org/"
+  models = {0 = "Example 1", 1 = "Example 2"}
+  detector = {scheme = "Ours", url = "https://example.org/detect"}    may be left out
+  ctwl-registry enter registry.ctwl 42.toml
 a certificate for a private profile, whose owner sent $H, the output of ctwl-profile commit; its challenge is drawn now.
 Nobody gets another one, so sign and publish every certificate that you add, whatever its owner says then:
   ctwl-registry add certificate registry.ctwl --commitment $H --owner "Example Ltd"
@@ -26,11 +33,11 @@ later, a change, and another key for the registry:
   Y=$(ctwl-registry keygen y.key)
   ctwl-registry rotate root.ctwl root-2.ctwl --registry-key $Y
   ctwl-registry sign root-2.ctwl a.key b.key          where the root's keys change: old and new keys sign
-  ctwl-registry sign registry.ctwl y.key --root root-2.ctwl   x.key's stays, for clients that lack root 2
+  ctwl-registry sign registry.ctwl y.key              x.key's stays, for clients that lack root 2
 after a theft of x.key: rotate to a root without it, then go on from the thief's last registry. Its entries stay; revoke
 them (retire --revoke). Where its version is too high to go on from, choose one:
   ctwl-registry renew registry.ctwl --version 9
-  ctwl-registry sign registry.ctwl y.key --root root-2.ctwl
+  ctwl-registry sign registry.ctwl y.key
 to follow the registry:
   ctwl-registry update --root root.ctwl registry.ctwl   the first time: get this root over a channel that you trust
   ctwl-registry update root-2.ctwl registry.ctwl      once, when there is a new root
@@ -181,6 +188,10 @@ def _add_changes(commands: _Commands) -> None:
         _command(kinds, kind, actions.change, text, [*options, changed]).set_defaults(
             change=drafts.add, kind=kind, **fixed
         )
+    text = "enter a provider as its request says: a new one, another contact or detector, further model versions"
+    enter = _command(commands, "enter", actions.enter, text, [changed])
+    enter.add_argument("request", metavar="REQUEST", type=Path, help="a file in TOML, see ctwl-registry --help")
+    enter.add_argument("--hosts", action="store_true", help="only print the hosts whose owner must agree")
     text = "change the contact of a provider"
     contact = _command(commands, "contact", actions.change, text, [_CODE, _CONTACT, changed])
     contact.set_defaults(change=drafts.set_contact)
@@ -208,7 +219,7 @@ def _add_signing(commands: _Commands) -> None:
     sign = _command(commands, "sign", actions.sign, "print what a file holds, and sign it with one key or more")
     sign.add_argument("file", metavar="FILE", type=Path)
     sign.add_argument("keys", metavar="KEYFILE", type=Path, nargs="+")
-    help_ = f"the root that lists the keys; may be repeated (default: {actions.ROOT_FILE} in the folder of FILE)"
+    help_ = f"a root that lists the keys; may be repeated (default: {actions.ROOT_FILES} in the folder of FILE)"
     sign.add_argument("--root", metavar="ROOT", type=Path, action="append", dest="roots", help=help_)
 
 
