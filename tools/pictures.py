@@ -57,7 +57,7 @@ def page_read(**options: Any) -> Iterator[Page]:
     """The page with a verdict about its marked example."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         file = Path(folder) / "index.html"
-        file.write_text(build_page(get_profile(OFFLINE), bundled()), "utf-8")
+        file.write_text(build_page([get_profile(OFFLINE)], bundled()), "utf-8")
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
         page = browser.new_page(**options)
         page.goto(file.as_uri())

@@ -756,7 +756,7 @@ def test_the_end_ends_the_wait_of_those_in_line(small: Proxy) -> None:
 
 @pytest.mark.parametrize("when", ["warming up", "serving"])
 def test_the_threads_end_whatever_ends_the_server(small: Proxy, monkeypatch: pytest.MonkeyPatch, when: str) -> None:
-    service = Service(small, Limits())
+    service = Service([small], Limits())
 
     async def live() -> None:
         async with service.lifespan(None):
@@ -775,7 +775,7 @@ def test_an_updated_registry_is_loaded_and_a_damaged_one_is_not(
     small: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("ctwl_decoder.apps.serve.service._REFRESH_SECONDS", 0.01)
-    service = Service(small, Limits())
+    service = Service([small], Limits())
 
     async def live() -> None:
         async with service.lifespan(None):

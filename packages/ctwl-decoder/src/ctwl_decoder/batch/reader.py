@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol import CTWLError
 
 from ..decoder import Decoder
 from ..errors import ExtraMissing, InputTooLarge, NotText, ScanSettingsDiffer, TextMissing
+from ..profiles import Decoders, open_proxies
 from ..report.model import Outcome, Report
 from ..report.wording import ADD_LIGHT
 from .settings import Settings
@@ -93,17 +94,14 @@ class BatchReader:
     def decoders(self) -> list[Decoder]:
         """A decoder for each profile. Profiles of one proxy LM share it.
 
+        See :attr:`missing` for published profiles that nobody named.
+
         Raises:
             ExtraMissing: a package is not installed that the proxy LM needs.
             ScanSettingsDiffer: this machine chooses another arithmetic.
             CTWLError: see :meth:`ctwl_decoder.Decoder.open`.
         """
-        proxies: list[Proxy] = []
-        for profile in self.settings.read_by:
-            parts = profile.proxy, profile.tokenizer
-            same = next((proxy for proxy in proxies if (proxy.profile.proxy, proxy.profile.tokenizer) == parts), None)
-            new = partial(open_proxy, profile, path=self.proxy_path, device=self.device)
-            proxies.append(same.shared_with(profile) if same else new())
+        proxies = open_proxies(self.settings.profiles, self.proxy_path, self.device)
         decoders = [Decoder(proxy, registry=self.settings.registry) for proxy in proxies]
         arithmetic = self._arithmetic(decoders)
         if self.arithmetic not in (None, arithmetic):
@@ -118,15 +116,35 @@ class BatchReader:
         """What the proxy LMs compute in, which are loaded for it; "integer" where none is asked."""
         return self._arithmetic(self.decoders)
 
-    def _arithmetic(self, decoders: Iterable[Decoder]) -> str:
+    @cached_property
+    def missing(self) -> dict[str, CTWLError]:
+        """Why a proxy LM is not here, by the name of its profile; these profiles are read by the light scores alone.
+
+        Of profiles that are named none may be missing.
+
+        Raises:
+            CTWLError: see :attr:`decoders`; or none is here.
+        """
+        return self._missing(self.decoders)
+
+    def _missing(self, decoders: Sequence[Decoder]) -> dict[str, CTWLError]:
+        if self.settings.light:
+            return {}
         try:
-            return "integer" if self.settings.light else " ".join(sorted({decoder.load() for decoder in decoders}))
+            return Decoders(decoders, optional=self.settings.profiles is None).load()
         except ExtraMissing as error:
             raise ExtraMissing(f"{error}. {ADD_LIGHT}") from error
 
+    def _arithmetic(self, decoders: Sequence[Decoder]) -> str:
+        if self.settings.light:
+            return "integer"
+        missing = self._missing(decoders)
+        found = ["integer" if each.profile.name in missing else each.load() for each in decoders]
+        return " ".join(sorted(set(found)))
+
     def __getstate__(self) -> dict[str, Any]:
         """All but the decoders, which each process opens for itself."""
-        return {name: value for name, value in vars(self).items() if name != "decoders"}
+        return {name: value for name, value in vars(self).items() if name not in ("decoders", "missing")}
 
     def read(self, texts: Iterable[str | None], progress: Progress = lambda part: None) -> list[Row]:
         """A row for each text; one that is no text, or cannot be read, gives a row with an error.
@@ -160,10 +178,11 @@ class BatchReader:
     def _by(self, decoder: Decoder, text: str, progress: Progress) -> Row:
         """What one profile shows of a text."""
         settings, paid, profile = self.settings, len(self.decoders), decoder.profile
-        options: Any = {"score": "light" if settings.light else "whole", "beacons": settings.beacons_of(profile)}
+        light = settings.light or profile.name in self.missing
+        options: Any = {"score": "light" if light else "whole", "beacons": settings.beacons_of(profile)}
         options["alpha"] = alpha = settings.alpha / paid
         if settings.screen is not None:
-            level = min(settings.screen, _MARGIN * alpha) if settings.light else settings.screen
+            level = min(settings.screen, _MARGIN * alpha) if light else settings.screen
             seen = decoder.screened(text, level, every=settings.p_values, **options)
             if seen.outcome is not None:
                 p_value = min(1.0, paid * seen.p_value) if settings.p_values else None
