@@ -86,7 +86,7 @@ def _details(analysis: Analysis) -> Table:
 def _numbers(analysis: Analysis) -> Text:
     report = analysis.report
     words = f"{report.hits} hits in {report.scored} tokens by the {report.score} score, where a wrong code has "
-    words += f"{report.expected:.1f}; " + (f"{HITS_MEAN} " if not report.detected else "")
+    words += f"{report.expected:.1f}; " + (f"{HITS_MEAN}; " if not report.detected else "")
     words += f"{report.tokens} tokens, {report.searched:,} codes searched"
     if report.form != AS_GIVEN:
         words += f"; read {report.form}"

@@ -43,7 +43,8 @@ LIKELIEST_MEANS = (
     "No code was found. Some code is always the likeliest, in any text: these colours and this curve mean nothing by "
     "themselves, and do not show who wrote a word."
 )
-HITS_MEAN = "the best of all codes always has more, and only the p-value says whether it has too many for chance;"
+HITS_MEAN = "the best of all codes always has more, and only the p-value says whether it has too many for chance"
+ROUGH = "Where a passage begins and ends is rough: the mark may begin or end some words before or behind."
 PRIVATE = "Only someone with the profile's key can have written it, or can read it."
 SUITS_KIND = "No other code fits this text as well, but texts of its kind may fit this code without a watermark"
 NEEDS_WHOLE = "Read it by a language model too (leave out --light), or more of the text."
@@ -331,7 +332,7 @@ def why_none(report: Report | BodyReport) -> str:
     held = report.held_back
     if held is None or held.rule == "level":
         return "p = {}, above {}".format(*_told_apart(report.p_value, report.alpha))
-    return f"p = {format_p_value(report.p_value)}, but {held.says[0].lower()}{held.says[1:]}"
+    return f"p = {format_p_value(report.p_value)}, held back: {held.says[0].lower()}{held.says[1:]}"
 
 
 def _held(report: Report | BodyReport) -> list[str]:

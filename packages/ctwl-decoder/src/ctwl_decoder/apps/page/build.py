@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import Protocol
 
 from ctwl_protocol.files import open_file
 from ctwl_protocol.profile import OFFLINE, Profile
@@ -23,6 +24,19 @@ from ...options import MAX_CHARACTERS
 from ...report.model import CHAT_TOKENS, ENOUGH_TOKENS, ENOUGH_WORDS
 from ...words import english, web_folder
 from .bundle import bundle
+
+
+class Bounds(Protocol):
+    """What a service takes at once, as :class:`ctwl_decoder.apps.serve.limits.Limits` says it."""
+
+    @property
+    def characters(self) -> int:
+        """Characters of a text."""
+
+    @property
+    def body(self) -> int:
+        """Bytes of a request's body."""
+
 
 _EXAMPLES = ("marked", "edited", "human")
 
@@ -57,7 +71,7 @@ def _numbered(words: dict[str, str]) -> dict[str, str]:
 
 
 def build_page(
-    profiles: Sequence[Profile], trusted: Trusted, words: dict[str, str] | None = None, *, service: int | None = None
+    profiles: Sequence[Profile], trusted: Trusted, words: dict[str, str] | None = None, *, service: Bounds | None = None
 ) -> str:
     """The page of some profiles as HTML.
 
@@ -66,7 +80,7 @@ def build_page(
             text is read by all of them.
         trusted: the registry that gives names; the page verifies its signatures.
         words: see :func:`read_words`.
-        service: the most characters that the service that shows the page reads; None where no service shows it.
+        service: the bounds of the service that shows the page; None where no service shows it.
 
     Raises:
         OptionOutOfRange: nothing could read, since a profile's tokenizer does not come with the package.
@@ -75,7 +89,7 @@ def build_page(
     page = web_folder() / "page"
     data: dict[str, object] = {"words": words, "characters": MAX_CHARACTERS, "examples": {}}
     if service is not None:
-        data["service"] = {"characters": service}
+        data["service"] = {"characters": service.characters, "bytes": service.body}
         words = words | {name: words[f"{name}-service"] for name in ("introduction", "about-more")}
     unreadable = [profile.name for profile in profiles if not _is_readable(profile)]
     if not unreadable:

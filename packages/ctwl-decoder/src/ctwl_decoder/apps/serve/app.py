@@ -31,8 +31,8 @@ from .front import Front
 from .limits import Limits
 from .manifests import Manifests
 from .operation import accepts, add_error_handlers, add_operation, takes_json
-from .problems import PROBLEMS, Problem, page
-from .schema import About, Question, text_in
+from .problems import PROBLEMS, Problem, page, refusals
+from .schema import About, Question, Words, text_in
 from .service import Service
 
 _FILES = "; send a file to /report, in a form (multipart/form-data)"
@@ -104,6 +104,18 @@ def _add_decoding(app: FastAPI, service: Service, consents: Consents | None) -> 
     @app.post("/v1/detect", summary="Decode a text, for verification plug-ins", **takes_json(_FILES))
     async def detect(question: Question, request: Request) -> Detection:
         return Detection.of(await decode(question, request))
+
+    @app.post(
+        "/v1/words",
+        responses=refusals(),
+        dependencies=[accepts("multipart/form-data", advice="; send a file in a form")],
+        summary="The words of a document, such as a PDF",
+    )
+    async def words(request: Request, file: Annotated[UploadFile, File(description="The document.")]) -> Words:
+        data = await file.read()
+        kind = outer_kind(data)
+        opens = partial(words_in, data, kind, "the file") if kind else partial(text_in, data, None, "the file")
+        return Words(text=await service.open(request, opens))
 
     @app.post(
         "/report",

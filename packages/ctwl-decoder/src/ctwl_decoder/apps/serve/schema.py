@@ -80,6 +80,12 @@ class Question(BaseModel):
     )
 
 
+class Words(BaseModel):
+    """The words of a document."""
+
+    text: str = Field(description="The words, as POST /v1/decode takes them.")
+
+
 class AboutProfile(BaseModel):
     """A profile."""
 

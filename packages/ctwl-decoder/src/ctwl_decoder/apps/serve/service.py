@@ -14,7 +14,7 @@ from starlette.requests import Request
 
 from ctwl_protocol import CTWLError
 from ctwl_protocol.proxy import Proxy
-from ctwl_protocol.registry import Trusted, load_trusted
+from ctwl_protocol.registry import Trusted
 
 from ...decoder import Decoder
 from ...documents.kinds import hides_words, refusal
@@ -61,11 +61,10 @@ class Service:
 
     def _use_registry(self) -> None:
         """Read the trusted registry, and make anew what depends on it."""
-        trusted = load_trusted()
-        own = [Decoder(proxy, registry=trusted, max_tokens=self.limits.tokens) for proxy in self._proxies]
+        own = [Decoder(proxy, max_tokens=self.limits.tokens) for proxy in self._proxies]
         self._decoders = Decoders(own, optional=self._optional)
         profiles = [proxy.profile for proxy in self._proxies]
-        self.page = build_page(profiles, trusted, service=self.limits.characters)
+        self.page = build_page(profiles, self.registry, service=self.limits)
 
     @property
     def registry(self) -> Trusted:
@@ -106,6 +105,22 @@ class Service:
             return await while_connected(request, work)
         finally:
             cancelled.set()
+
+    async def open(self, request: Request, words: Callable[[], str]) -> str:
+        """The words of a document, which is opened in a thread.
+
+        Args:
+            request: the request, whose body has been read.
+            words: opens it.
+
+        Raises:
+            InputTooLarge: it has more characters than the limits allow.
+            ServiceBusy, TooManyAtOnce: see :meth:`Admission.run`.
+            RequestCancelled: the client closed the connection.
+            CTWLError: what ``words`` raises.
+        """
+        work = self.admission.run(client_of(request.scope["client"]), lambda: self._opened(words))
+        return await while_connected(request, work)
 
     def _opened(self, text: str | Callable[[], str]) -> str:
         if isinstance(text, str):
