@@ -45,7 +45,7 @@ def render(analysis: Analysis, *, colours: bool = True) -> RenderableType:
         notes,
     ]
     if report.detected and len(analysis.contributions):  # the colours of the likeliest code would mean nothing
-        parts += [Text(), _heat(analysis, colours=colours), _legend(colours=colours)]
+        parts += [Text(), heat(analysis, colours=colours), legend(colours=colours)]
     return Group(*parts)
 
 
@@ -95,7 +95,7 @@ def _numbers(analysis: Analysis) -> Text:
     return Text("\n".join([words, f"profile {report.profile} ({means(report)})", *tried(report.profiles)]))
 
 
-def _heat(analysis: Analysis, *, colours: bool) -> Text:
+def heat(analysis: Analysis, *, colours: bool) -> Text:
     """The text, passages underlined where there are colours; of a long one only what was found, or its beginning."""
     shown, spans = analysis.shown(_MOST), analysis.report.spans
     text, gap = Text(), False
@@ -115,7 +115,7 @@ def _harmless(piece: str) -> str:
     return "".join(c if c.isprintable() or c in _KEPT else " " if c.isspace() else "\ufffd" for c in piece)
 
 
-def _legend(*, colours: bool) -> Text:
+def legend(*, colours: bool) -> Text:
     sample = "  " if colours else "word"
     legend = Text("\nevidence for the code ")
     for style in reversed(_FOR if colours else _FEW_FOR):
