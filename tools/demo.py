@@ -97,8 +97,8 @@ def main(question: str) -> int:
         marked, plain = decoders.analyse(written.text), decoders.analyse(other)
     beacon = written.beacon
     how = (
-        f"as provider {beacon.provider}, version {beacon.version}, with a nonce drawn for this text ({beacon.nonce}), by "
-        f"the default strategy for temperature {TEMPERATURE} ({written.strategy})"
+        f"as provider {beacon.provider}, version {beacon.version}, with a nonce drawn for this text ({beacon.nonce}), "
+        f"by the default strategy for temperature {TEMPERATURE} ({written.strategy})"
     )
     if out.is_terminal:
         print(f"\nWhat the model answers {how}; and without a code\n")

@@ -116,6 +116,7 @@ def _harmless(piece: str) -> str:
 
 
 def legend(*, colours: bool) -> Text:
+    """What the colours of :func:`heat` mean."""
     sample = "  " if colours else "word"
     legend = Text("\nevidence for the code ")
     for style in reversed(_FOR if colours else _FEW_FOR):
