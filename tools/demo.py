@@ -26,9 +26,9 @@ from ctwl_decoder.report.terminal import heat, legend
 from ctwl_decoder.report.wording import format_p_value, headline
 from ctwl_encoder import Encoder
 
-QUESTION = "Tell me a short story about a fox and an old lighthouse keeper who become friends."
+QUESTION = "Why do cats make good pets?"
 OFFLINE = "org.ctwl.smollm2-135m.1"
-PROVIDER, VERSION, TOKENS, TEMPERATURE = 42, 3, 300, 0.8
+PROVIDER, VERSION, TOKENS, TEMPERATURE = 42, 3, 250, 0.8
 
 
 class Counting:

@@ -1,4 +1,4 @@
-"""Which package index torch comes from: prints pip's option for an index that answers, and nothing for one that does not.
+"""Which index torch comes from: prints pip's option for an index that answers, and nothing for one that does not.
 
 python tools/torch_index.py https://download.pytorch.org/whl/cpu
 python tools/torch_index.py                 # on Linux without a GPU the same, else nothing
@@ -10,7 +10,6 @@ import os
 import shutil
 import sys
 import threading
-import urllib.error
 import urllib.request
 
 CPU = "https://download.pytorch.org/whl/cpu"
@@ -26,7 +25,8 @@ def answers(url: str) -> bool:
 
     def ask() -> None:
         try:
-            with urllib.request.urlopen(f"{url.rstrip('/')}/torch/", timeout=PATIENCE):
+            place = f"{url.rstrip('/')}/torch/"  # whoever runs it names it
+            with urllib.request.urlopen(place, timeout=PATIENCE):  # noqa: S310
                 found.append(True)
         except (OSError, ValueError):
             found.append(False)

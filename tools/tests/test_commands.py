@@ -67,6 +67,7 @@ SESSIONS = [
     ("providers/records.md",),
     ("providers/private.md", "readers/proofs.md"),
     ("providers/monitoring.md", "corpora.md"),
+    ("providers/rollout.md",),
 ]
 """Pages whose commands are run, one after the other in one folder; those of the first page have a test of their own."""
 

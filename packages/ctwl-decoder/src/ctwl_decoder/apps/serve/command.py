@@ -35,6 +35,7 @@ from ctwl_protocol.environment import PROXY, REGISTRY
 from ...errors import OptionOutOfRange, needing
 from ...options import add_proxy_options, named_profiles
 from ...report.wording import not_here
+from ..ask.command import add_local
 from .running import add_service_options, bind, for_this_machine, limits_of, log_requests, run_until_stopped, trusted_of
 
 
@@ -55,6 +56,7 @@ def _parser() -> argparse.ArgumentParser:
         help="let people and programs ask the detectors that the registry names, through "
         "this service, after their consent (default: it asks nobody)",
     )
+    add_local(parser)
     return parser
 
 
@@ -76,7 +78,8 @@ def _serve(arguments: argparse.Namespace) -> int:
         decoders = Decoders.open(profiles, proxy_path=arguments.proxy, device=arguments.device)
         for name, error in decoders.load().items():  # what is missing is reported before anything is served
             note(f"ctwl-decode: {not_here(name, error)}")
-        proxies, network = [each.proxy for each in decoders.decoders], Network() if arguments.ask else None
+        proxies = [each.proxy for each in decoders.decoders]
+        network = Network(dict(arguments.local)) if arguments.ask else None
         app = create_app(proxies, limits, manifests, network, optional=decoders.optional)
         guarded = for_this_machine(app, listener, trusted)
         names = " and ".join(each.profile.name for each in proxies)
