@@ -6,8 +6,9 @@ BIN := $(VENV)/bin
 LOCKED := $(VENV)/.locked
 READY := $(VENV)/.ready
 PACKAGES := packages/ctwl-protocol packages/ctwl-encoder packages/ctwl-decoder conformance-tests
-# make TORCH_INDEX=https://download.pytorch.org/whl/cpu ... takes the build of torch without CUDA.
-TORCH := $(shell grep '^torch==' requirements-dev.txt) $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
+# TORCH_INDEX names the index that torch comes from. On Linux without a GPU it is that of the builds without CUDA. An index
+# that does not answer within seconds is left out.
+TORCH := $(shell grep '^torch==' requirements-dev.txt)
 PROFILE := org.ctwl.smollm2-135m.1
 export TOKENIZERS_PARALLELISM := true
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -31,7 +32,7 @@ $(LOCKED): requirements.lock
 	@touch $@
 
 $(READY): $(LOCKED) $(PACKAGES:%=%/pyproject.toml)
-	$(BIN)/python -m pip install --quiet $(TORCH)
+	$(BIN)/python -m pip install --quiet $(TORCH) $$($(PYTHON) tools/torch_index.py $(TORCH_INDEX))
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation $(PACKAGES:%=-e ./%)
 	@touch $@
 

@@ -20,7 +20,7 @@ from ctwl_decoder.apps.page.bundle import bundle
 from ctwl_decoder.options import MAX_CHARACTERS
 from ctwl_decoder.words import web_folder
 from ctwl_protocol import __version__, get_profile
-from ctwl_protocol.profile import OFFLINE
+from ctwl_protocol.profile import Profile, read_by_default
 from ctwl_protocol.registry import Trusted, bundled
 
 DIST = Path(__file__).resolve().parents[1] / "dist"
@@ -34,11 +34,15 @@ POLICY = (
 """An extension with this loads nothing but its own files, and sends nothing."""
 
 
+def _profiles() -> list[Profile]:
+    return [get_profile(name) for name in read_by_default()]
+
+
 def files(words: dict[str, str] | None = None, registry: Trusted | None = None) -> dict[str, bytes]:
     """The files of the extension, by their names; ``words`` and ``registry`` as for the page."""
     words = words or read_words()
     folder, page = web_folder() / "extension", web_folder() / "page"
-    data = {"words": words, "characters": MAX_CHARACTERS} | reader_data(get_profile(OFFLINE), registry or bundled())
+    data = {"words": words, "characters": MAX_CHARACTERS} | reader_data(_profiles(), registry or bundled())
     popup = {name: html.escape(text) for name, text in words.items()} | {"data": json_block(data)}
     manifest = {name: json.dumps(text)[1:-1] for name, text in words.items()}
     manifest |= {"policy": POLICY, "version": re.split("[^0-9.]", __version__)[0]}  # browsers take numbers alone

@@ -1,4 +1,4 @@
-"""Take the pictures of the page and of the browser extension, in a real Chromium; the text is the page's own example.
+"""Take the pictures of the page, a report and the browser extension, in a real Chromium, of the page's own example.
 
 python tools/pictures.py          # into docs/pictures/
 """
@@ -21,15 +21,17 @@ from chromium import CHROMIUM, QUIET, Browser, chromium_with
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
+from ctwl_decoder import Decoders
 from ctwl_decoder.apps.page.build import build_page
+from ctwl_decoder.report.html import html_report
 from ctwl_decoder.words import web_folder
 from ctwl_protocol import get_profile
-from ctwl_protocol.profile import OFFLINE
+from ctwl_protocol.profile import read_by_default
 from ctwl_protocol.registry import bundled
 
 PICTURES = Path(__file__).resolve().parents[1] / "docs" / "pictures"
 EXAMPLES = web_folder() / "page" / "examples"
-WIDE, PHONE = {"width": 1000, "height": 720}, {"width": 390, "height": 844}
+WIDE, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 
 
 STYLE = """
@@ -57,13 +59,13 @@ def page_read(**options: Any) -> Iterator[Page]:
     """The page with a verdict about its marked example."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         file = Path(folder) / "index.html"
-        file.write_text(build_page(get_profile(OFFLINE), bundled()), "utf-8")
+        profiles = [get_profile(name) for name in read_by_default()]
+        file.write_text(build_page(profiles, bundled()), "utf-8")
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
         page = browser.new_page(**options)
         page.goto(file.as_uri())
         page.locator("#read:not([disabled])").wait_for()
         page.get_by_role("button", name="Show it after editing").click()
-        page.locator("#read").click()
         page.locator("#result:not([hidden]):not([data-early])").wait_for()
         page.evaluate("document.activeElement.blur()")
         yield page
@@ -128,6 +130,19 @@ def page_picture(**options: Any) -> bytes:
         return page.screenshot(full_page=True, clip=clip)  # type: ignore[arg-type]
 
 
+def report_picture(**options: Any) -> bytes:
+    """The report that is passed on (``ctwl-decode --html``), down to its text."""
+    text = (EXAMPLES / "edited.txt").read_text("utf-8")
+    report = html_report(Decoders.open(registry=bundled()).analyse(text, score="light"))
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        page = browser.new_page(**options)
+        page.set_content(report)
+        found = page.screenshot(full_page=True)
+        browser.close()
+    return found
+
+
 def main(folder: Path = PICTURES) -> int:
     """Entry point; returns the exit status."""
     if CHROMIUM is None:
@@ -136,6 +151,8 @@ def main(folder: Path = PICTURES) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     written(folder / "page.png", page_picture(viewport=WIDE))
     written(folder / "page-phone.png", page_picture(viewport=PHONE, color_scheme="dark"))
+    written(folder / "report.png", report_picture(viewport=WIDE))
+    written(folder / "report-phone.png", report_picture(viewport=PHONE, color_scheme="dark"))
     with tempfile.TemporaryDirectory() as unpacked:
         extension.main(["--out", unpacked])
         with chromium_with(Path(unpacked)) as browser:

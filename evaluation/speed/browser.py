@@ -78,7 +78,7 @@ def main(options: Options) -> Result:
     chromium = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         file = Path(folder) / "index.html"
-        file.write_text(build_page(get_profile(OFFLINE), bundled()), "utf-8")
+        file.write_text(build_page([get_profile(OFFLINE)], bundled()), "utf-8")
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_page()
         page.goto(file.as_uri())

@@ -37,8 +37,13 @@ ELSEWHERE = {
     r"ctwl-llama-server": ("packages/ctwl-encoder/tests/llama_cpp/test_server.py", "ctwl-llama-server"),
     r"ctwl-decode (--together|paper\.pdf) ": ("packages/ctwl-decoder/tests/test_documents.py", "*LIGHT, str(tmp_path)"),
     r"ctwl-decode resolve|curl \S+/v1/resolve": ("packages/ctwl-decoder/tests/test_service.py", "/v1/"),
+    r"ctwl-decode serve --ask ": ("packages/ctwl-decoder/tests/test_ask.py", "Network({HOST"),
     r"ctwl-decode ask ": ("packages/ctwl-decoder/tests/test_ask.py", 'main(["ask", '),
-    r"ctwl-detector |curl http://127.0.0.1:8080/ ": ("packages/ctwl-decoder/tests/test_detector.py", "main([str("),
+    r"ctwl-detector ": ("packages/ctwl-decoder/tests/test_detector.py", "main([str("),
+    r"python -c .*question|curl .*127.0.0.1:8080/ |ctwl-registry (keygen|init|add|sign root|update --root root.ctwl)": (
+        "tools/tests/test_commands.py",
+        "def test_a_detector_on_this_machine_is_asked_end_to_end",
+    ),
     r"ctwl-encode plan ": ("packages/ctwl-encoder/tests/test_plan.py", 'main(["plan", '),
     r"ctwl-encode compliance ": ("packages/ctwl-encoder/tests/test_compliance.py", 'main(["compliance", '),
     r"ctwl-encode audit |grep ": ("packages/ctwl-encoder/tests/test_log.py", 'main(["audit", '),
@@ -67,6 +72,7 @@ SESSIONS = [
     ("providers/records.md",),
     ("providers/private.md", "readers/proofs.md"),
     ("providers/monitoring.md", "corpora.md"),
+    ("providers/rollout.md",),
 ]
 """Pages whose commands are run, one after the other in one folder; those of the first page have a test of their own."""
 
@@ -83,7 +89,7 @@ def test_the_makefile_names_adapters_and_options_that_there_are() -> None:
 def blocks(page: str) -> list[str]:
     """The blocks of a page that are, or may be, shell commands."""
     text = (ROOT / page).read_text(encoding="utf-8")
-    fenced = re.findall(r"^```(?:sh)?\n(.*?)^```", text, re.M | re.S)
+    fenced = [block for kind, block in re.findall(r"^```(\w*)\n(.*?)^```", text, re.M | re.S) if kind in ("", "sh")]
     indented = re.findall(r"(?:^ {4,}\S.*\n)+", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S), re.M)
     return [*fenced, *indented]
 
@@ -210,6 +216,26 @@ def test_the_two_commands_print_what_the_pages_show(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_detector_on_this_machine_is_asked_end_to_end(tmp_path: Path) -> None:
+    """The commands of its page, as printed; only the port is a free one."""
+    shell, port = Shell(tmp_path), free_port()
+    page = [block.replace("8080", port) for block in blocks(DOCS + "providers/detector.md")]
+    described, asked, listed, read = (
+        next(block for block in page if word in block)
+        for word in ("> ours.json", "question.json", "ctwl-registry init", "ctwl-decode ask")
+    )
+    shell.run(described.splitlines()[0])
+    try:
+        shell.serve(f"ctwl-detector ours.json --port {port}", port)
+        assert '"outcome":"found"' in shell.run(asked)
+        shell.run(f"{listed}\n{read.splitlines()[0]} > said.txt")
+    finally:
+        shell.stop()
+    assert "Our company says that the text, or a part of it, is its own." in (tmp_path / "said.txt").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.pages
 def test_the_demonstration() -> None:
     script = f"{shlex.quote(sys.executable)} {shlex.quote(str(ROOT / 'tools' / 'demo.py'))}"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)

@@ -192,7 +192,7 @@ EVIDENCE = (
     Fault("more-than-64-contexts", "decode-light/64-contexts*", {"d.search.candidates:MANY_CONTEXTS": lambda n: n + 1}),
     Fault("63-contexts", "decode-light/63-contexts*", {"d.search.candidates:MANY_CONTEXTS": lambda n: n - 1}),
     Fault("square-of-the-level-for-searched-codes", "decode-light-registered/few-contexts*", {
-        "d.search.candidates:light_passes": lambda f: lambda p, number, _, alpha: f(p, number, 1, alpha)
+        "d.search.candidates:light_needs": lambda f: lambda number, _, alpha: f(number, 1, alpha)
     }),
     Fault("contexts-of-slot-0", "decode-light/*-contexts-in-all-slots",
           contexts(lambda found, _: len(found.table.seeds))),

@@ -15,6 +15,7 @@ from ctwl_decoder.batch.tables import RESULTS, TableReader
 from ctwl_decoder.errors import OptionOutOfRange, ScanSettingsDiffer
 from ctwl_protocol import Beacon
 from ctwl_protocol.environment import PROFILE, PROXY
+from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.proxy import Proxy, open_proxy
 
 KEYS = [bytes([i]) * 32 for i in range(2)]
@@ -48,6 +49,33 @@ def test_a_row_says_how_far_a_text_was_read_and_what_it_shows(marked: list[str])
     assert found.p_value is not None and found.p_value < 1e-6 and found.spans and found.tokens
     assert (plain.outcome, plain.read, plain.p_value, plain.detected) == ("none", "screened", None, False)
     assert none == Row(error="text-missing", message=none.message) and lone.error == "not-text"
+
+
+def test_what_a_whole_reading_costs_is_said_once_before_it_begins(
+    marked: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    reader, light = opened(BatchReader(SETTINGS)), opened(BatchReader(replace(SETTINGS, light=True)))
+    for each in (light, reader, reader):
+        each.read([marked[0], PLAIN, None])
+    (told,) = caplog.messages
+    assert told.startswith("of the first batch of 2 texts the proxy LM reads 1, with ") and "light=True" in told
+
+
+def test_profiles_that_nobody_named_are_read_light_where_their_proxy_lm_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def nowhere(proxy: Proxy) -> str:
+        if proxy.profile.name == "org.ctwl.gpt2.1":
+            raise ProxyNotFound("nowhere", "fetch it")
+        return "float32"
+
+    monkeypatch.setattr(Proxy, "load", nowhere)
+    reader = BatchReader(Settings(beacons=[(700, 9)]))
+    assert list(reader.missing) == ["org.ctwl.gpt2.1"] and reader.computes_in == "float32 integer"
+    (row,) = reader.read([PLAIN])
+    assert (row.outcome, row.read) == ("none", "screened")
+    with pytest.raises(ProxyNotFound):
+        _ = BatchReader(Settings(["org.ctwl.gpt2.1"])).decoders
 
 
 def test_a_text_is_read_by_every_profile_and_the_p_value_pays_for_all(marked: list[str]) -> None:

@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ctwl_decoder.decoder
+import ctwl_decoder.profiles
 from ctwl_decoder import Decoder, describe
 from ctwl_decoder.apps.command import main
 from ctwl_decoder.documents.found import Found
@@ -144,7 +145,7 @@ def command_refuses(proxy: Proxy, *options: str) -> list[str]:
     """What the command says of a text that shows nothing by the ranks, where the proxy LM cannot be loaded."""
     said = io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stderr(said):
-        patch.setattr("ctwl_protocol.proxy.open_proxy", lambda *_, **__: proxy)
+        patch.setattr("ctwl_decoder.profiles.open_proxy", lambda *_, **__: proxy)
         patch.setattr("ctwl_decoder.apps.command.texts_of", lambda name: [Found(name, PLAIN)])
         assert main(["--profile", OFFLINE, "-", *options]) == 2
     return said.getvalue().splitlines()
@@ -192,7 +193,7 @@ def test_the_command_leaves_registered_layouts_to_their_owners(monkeypatch: pyte
         given.append(layouts)
         raise ExtraMissing("enough")
 
-    monkeypatch.setattr("ctwl_decoder.decoder.Decoder", made)
+    monkeypatch.setattr("ctwl_decoder.profiles.Decoder", made)
     for options in ([], ["--layout", "tagged"]):
         command_refuses(refuses(), *options)
     assert given[0] is None and [layout.name for layout in given[1]] == ["tagged"]
@@ -200,19 +201,9 @@ def test_the_command_leaves_registered_layouts_to_their_owners(monkeypatch: pyte
 
 def test_the_examples_of_the_decoder_are_right(marked: str) -> None:
     failed, tried = doctest.testmod(ctwl_decoder.decoder, extraglobs={"letter": marked})
-    assert (failed, tried) == (0, 7)
-
-
-def test_the_command_says_that_another_profile_would_not_show(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The text carries a code of the offline profile."""
-    monkeypatch.delenv("CTWL_PROFILE", raising=False)
-    assert main(["--light", str(RECORDED)]) == 1
-    told = capsys.readouterr()
-    assert "a mark of another profile does not show" in told.out and f"--profile {OFFLINE}" in told.err
-    assert main(["--light", "--profile", OFFLINE, str(RECORDED)]) == 0
-    assert capsys.readouterr().err == ""
+    assert (failed, tried) == (0, 6)
+    failed, tried = doctest.testmod(ctwl_decoder.profiles, extraglobs={"letter": marked})
+    assert (failed, tried) == (0, 4)
 
 
 def test_light_alone_is_content_with_nothing() -> None:

@@ -253,12 +253,12 @@ def test_a_strong_reading_is_by_the_model_that_the_help_names(
     """Its size is said before it is fetched. It is opened in the proxy LM's place, so one model can be named."""
     opened = list[str]()
 
-    def open_model(name: str, *_: Any) -> ReadingModel:
+    def open_models(name: str, *_: Any) -> list[ReadingModel]:
         opened.append(name)
         assert f"{STRONG} is fetched if it is not here, {STRONG_SIZE}" in capsys.readouterr().err
-        return smollm2
+        return [smollm2]
 
-    monkeypatch.setattr(ReadingModel, "open", open_model)
+    monkeypatch.setattr(ReadingModel, "open_each", open_models)
     letter = str(Path(__file__).parent / "recorded" / "half.txt")
     assert main(["--profile", OFFLINE, "--strong", "--beacon", "700:9", "--json", letter]) == 0
     assert opened == [STRONG] and json.loads(capsys.readouterr().out)["outcome"] == "found"

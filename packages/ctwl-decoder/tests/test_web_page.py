@@ -96,7 +96,7 @@ sync_api: Any = pytest.importorskip("playwright.sync_api", reason="needs playwri
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("page")
-    (found / "index.html").write_text(build_page(get_profile(PROFILE), bundled()), "utf-8")
+    (found / "index.html").write_text(build_page([get_profile(PROFILE)], bundled()), "utf-8")
     return found
 
 
@@ -422,7 +422,7 @@ def test_where_a_signpost_leads_nothing_is_sent_and_the_words_are_shown_before_t
     opened: Callable[..., Any], tmp_path: Path, clipboard: bool
 ) -> None:
     """That nothing is asked for but the page, the fixture says."""
-    (tmp_path / "index.html").write_text(build_page(get_profile(PROFILE), TRUSTED), "utf-8")
+    (tmp_path / "index.html").write_text(build_page([get_profile(PROFILE)], TRUSTED), "utf-8")
     page = opened((tmp_path / "index.html").as_uri(), permissions=["clipboard-read", "clipboard-write"])
     if not clipboard:
         page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error()); }")
@@ -464,7 +464,7 @@ def test_all_words_are_in_the_file(opened: Callable[..., Any], tmp_path: Path) -
     """With every word replaced, nothing else is left to read but names, numbers and the text."""
     words = {name: "¶ " + " ".join(re.findall(r"\{\w+\}", text)) for name, text in read_words().items()}
     words["language"] = "en"
-    (tmp_path / "index.html").write_text(build_page(get_profile(PROFILE), bundled(), words), "utf-8")
+    (tmp_path / "index.html").write_text(build_page([get_profile(PROFILE)], bundled(), words), "utf-8")
     browser_page = opened((tmp_path / "index.html").as_uri(), button="¶")
     browser_page.locator("#examples button").first.click()
     browser_page.locator("#read").click()

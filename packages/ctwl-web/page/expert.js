@@ -57,11 +57,13 @@ export function expert(report, say, language) {
     found.push(list([[say("d-place"), place], ...codeRows(span), ...recordRows(span.record, say)]));
   });
   if (report.likeliest) {
-    found.push(paragraph("p", say("best", { searched: count(report.searched), alpha: report.alpha })), list(codeRows(report.likeliest)));
+    const held = report.held_back ? [[say("d-held"), heldBack(report.held_back, say)]] : [];
+    const best = say("best", { searched: count(report.searched), alpha: shortP(report.alpha) });
+    found.push(paragraph("p", best), list([...codeRows(report.likeliest), ...held]));
   }
   if (report.contributions?.some((worth) => worth !== null)) found.push(...curve(report, say));
   found.push(list([
-    [say("d-hits"), say("hits", { hits: report.hits, scored: report.scored, expected: report.expected.toFixed(1) })],
+    [say("d-hits"), say(report.detected ? "hits" : "hits-none", { hits: report.hits, scored: report.scored, expected: report.expected.toFixed(1) })],
     [say("d-score"), report.score],
     [say("d-level"), shortP(report.alpha)],
     [say("d-tokens"), count(report.tokens)],
@@ -69,9 +71,18 @@ export function expert(report, say, language) {
     [say("d-form"), report.form.split(", ").map((step) => say(`form-${step.replaceAll(" ", "-")}`)).join(", ")],
     ...(report.registry ? [[say("d-registry"), origin(report.registry, say)]] : []),
     [say("d-profile"), report.profile],
+    ...(report.profiles?.length > 1 ? [[say("d-profiles"), tried(report.profiles, say)]] : []),
     [say("d-digest"), report.profile_digest],
   ]));
   return found;
+}
+
+const heldBack = ({ rule, needed, contexts }, say) => say(`held-${rule}`, { contexts, needed: needed === null ? "" : shortP(needed) });
+
+/** The profiles that the p-value pays for. */
+function tried(profiles, say) {
+  const names = profiles.map(({ name, read }) => say(`profile-${read}`, { name })).join(", ");
+  return say("paid", { names, count: profiles.length });
 }
 
 /** Where names are from: what was verified here, or what the service says. */

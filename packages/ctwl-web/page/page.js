@@ -13,20 +13,26 @@ import { speaker } from "./words.js";
 const data = JSON.parse(document.getElementById("data").textContent);
 const { words, service } = data;
 const element = (id) => document.getElementById(id);
-const [form, text, file, button, stop, message, result, whole] = [
-  "form", "text", "file", "read", "stop", "message", "result", "whole",
+const [form, text, file, button, stop, message, result, whole, send] = [
+  "form", "text", "file", "read", "stop", "message", "result", "whole", "send",
 ].map(element);
 
 const say = speaker(words);
 
 function tell(what, wrong = false) {
+  send.hidden = true;
   message.textContent = what;
   message.classList.toggle("wrong", wrong);
 }
 
 function refuse(status, why) {
-  tell(refusal(status, { most: asking ? service.characters : data.characters, why, say, language: words.language }), true);
+  tell(refusal(status, { most: asking ? service.characters : data.characters, bytes: service?.bytes, why, say, language: words.language }), true);
 }
+
+/** Kinds of files whose words the service can read, and a browser cannot. */
+const SENT = ["pdf", "rtf"];
+/** The file that the service may open, `{name, bytes}`. */
+let unopened = null;
 
 /** Null where only the service reads. */
 let threads = null;
@@ -44,6 +50,7 @@ function hear({ ready, early, progress, report, refused }) {
   if (ready) {
     button.disabled = false;
     if (message.textContent === say("loading")) tell("");
+    if (wanted) read();
   } else if (early) {
     show(early, true);
   } else if (progress !== undefined) {
@@ -67,9 +74,11 @@ function finish() {
 
 async function read() {
   if (busy || button.disabled) return;
+  wanted = false;
   result.hidden = true;
   if (text.value.trim() === "") return tell(say("empty"), true);
   if (!(await unpack()) || busy) return;
+  if (text.value !== shownExample) element("example").hidden = true;
   given = text.value;
   start("reading");
   if (threads) threads.read(given);
@@ -77,6 +86,10 @@ async function read() {
 }
 
 let given = "";
+/** The example that was chosen last. */
+let shownExample = null;
+/** Whether an example was chosen before the page could read. */
+let wanted = false;
 
 function start(what) {
   busy = true;
@@ -157,10 +170,34 @@ async function take([chosen, ...others]) {
   const bytes = await chosen.arrayBuffer().catch(() => null);
   if (!bytes) return refuse("input-unreadable");
   const found = await wordsIn(new Uint8Array(bytes));
-  if (!found) return undefined;
+  if (!found) return offer(name, bytes);
   text.value = found.text;
   const how = others.length > 0 ? "loaded-first" : found.left.length > 0 ? "loaded-without" : "loaded";
   return tell(say(how, { name, left: found.left.join(", ") }));
+}
+
+/** Offers to have the service open what the page cannot. */
+function offer(name, bytes) {
+  unopened = { name, bytes };
+  send.hidden = !service || !SENT.includes(kindOf(new Uint8Array(bytes)));
+}
+
+/** Has the service open a file, and puts its words into the box. */
+async function openThere({ name, bytes }) {
+  if (bytes.byteLength > service.bytes - 2 ** 10) return refuse("file-too-large"); // the form has some bytes of its own
+  tell(say("opening-there", { name }));
+  const body = new FormData();
+  body.append("file", new Blob([bytes]), "file"); // its name tells nothing
+  try {
+    const answer = await fetch("v1/words", { method: "POST", body });
+    const found = await answer.json();
+    if (!answer.ok) return refuse(found.code === "document-refused" ? "document-refused" : (found.code ?? "unreachable"), "broken");
+    if (found.text.trim() === "") return refuse("document-refused", "words");
+    text.value = found.text;
+    return tell(say("loaded", { name }));
+  } catch {
+    return refuse("unreachable");
+  }
 }
 
 /** Takes files, or the words of a selection; a link is named. */
@@ -220,14 +257,17 @@ for (const kind of ["dragover", "dragleave", "drop"]) {
     if (kind === "drop") takeDropped(dropped);
   });
 }
+element("open").addEventListener("click", () => openThere(unopened));
 for (const [name, example] of Object.entries(data.examples)) {
   const choice = document.createElement("button");
   choice.type = "button";
   choice.textContent = say(`example-${name}`);
   choice.addEventListener("click", () => {
-    text.value = example;
+    text.value = shownExample = example;
     tell("");
-    result.hidden = true;
+    element("example").hidden = name === "human";
+    wanted = button.disabled && !busy;
+    read();
   });
   element("examples").append(choice);
 }

@@ -31,10 +31,11 @@ export function showResult(report, given, say, language, early = false) {
  * What to say of a refusal.
  *
  * @param most the number of characters that are read at once
+ * @param bytes the number of bytes of a file that the service opens
  * @param why the kind of a file that is not opened, or the reason why a document is refused
  */
-export function refusal(status, { most, why, say, language }) {
+export function refusal(status, { most, bytes = 0, why, say, language }) {
   const about = Object.fromEntries(["kind", "advice", "reason"].map((name) => [name, say(`${name}-${why}`)]));
-  const values = { characters: most.toLocaleString(language), ...about };
+  const values = { characters: most.toLocaleString(language), kilobytes: Math.floor(bytes / 2 ** 10).toLocaleString(language), ...about };
   return `${say(`refused-${status}`, values) || say("refused")} (${status})`;
 }

@@ -2,7 +2,7 @@
 export class Threads {
   /**
    * @param make makes a worker that runs worker.js
-   * @param data the page's data: the profile, its tokenizer, the registry
+   * @param data the page's data: the profiles, their tokenizers, the registry
    * @param hear called with what the reader says: `{ready}`, `{early}`, `{progress}`, `{report}`, `{refused}`
    */
   constructor(make, data, hear) {
@@ -12,7 +12,7 @@ export class Threads {
 
   begin() {
     const { make, hear } = this;
-    const { profile, alphabet, merges, root, registry, examples } = this.data;
+    const { profiles, root, registry, examples } = this.data;
     const threads = Math.max(1, Math.min(8, navigator.hardwareConcurrency || 1));
     const [reader, ...others] = Array.from({ length: threads }, make);
     this.workers = [reader, ...others];
@@ -23,7 +23,7 @@ export class Threads {
       worker.postMessage({ help: port1 }, [port1]);
       reader.postMessage({ helper: port2 }, [port2]);
     }
-    reader.postMessage({ begin: { profile, alphabet, merges, root, registry, sample: examples.human } });
+    reader.postMessage({ begin: { profiles, root, registry, sample: examples.human } });
   }
 
   read(text) {

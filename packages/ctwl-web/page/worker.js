@@ -1,15 +1,15 @@
 /**
- * The page's threads. One is the reader: it knows the profile and reads texts. The others help it to search all codes.
+ * The page's threads. One is the reader: it knows the profiles and reads texts. The others help it to search all codes.
  *
  * In: `{begin: data}`, `{helper: port}`, `{read: text}`; out: `{ready}`, `{early}` (a report on the registered
  * codes), `{progress}`, `{report}`, `{refused}`.
  */
-import { joined, Names, publish, Reader, Refusal, runJob, Tokenizer } from "../src/index.js";
+import { joined, Names, publish, readBy, Reader, Refusal, runJob, Tokenizer } from "../src/index.js";
 
 /** Threads take so many codes at a time. */
 const CHUNK = 2 ** 15;
 
-let reader = null;
+let readers = [];
 const helpers = [];
 
 const bytes = (base64) => Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
@@ -19,12 +19,17 @@ async function unpacked(base64) {
   return new Response(stream).text();
 }
 
-async function begin({ profile, alphabet, merges, root, registry, sample }) {
+async function begin({ profiles, root, registry, sample }) {
+  const names = Names.verified(bytes(root), bytes(registry));
+  readers = await Promise.all(profiles.map((each) => open(each, names)));
+  await readers[0].read(sample, { search: warmUp });
+  return { ready: true };
+}
+
+async function open({ profile, alphabet, merges }, names) {
   const document = publish(profile);
   const lines = (await unpacked(merges)).split("\n").slice(1).filter((line) => line !== "");
-  reader = new Reader(document, Tokenizer.of(alphabet, lines, document.tokenizer.pre_tokenizer), Names.verified(bytes(root), bytes(registry)));
-  await reader.read(sample, { search: warmUp });
-  return { ready: true };
+  return new Reader(document, Tokenizer.of(alphabet, lines, document.tokenizer.pre_tokenizer), names);
 }
 
 /** Lets every thread's compiler see the loops before a reader waits for them: a small part of the codes is enough. */
@@ -98,7 +103,7 @@ async function answer({ begin: data, helper, help: port, read: text }) {
     search: (job) => search(job, job.windows && !job.codes ? progress : () => {}),
     onRegistered: (report) => postMessage({ early: report }),
   };
-  return { report: await reader.read(text, options) };
+  return { report: await readBy(readers, text, options) };
 }
 
 async function hear({ data }) {

@@ -48,7 +48,17 @@ export class Reader {
    * @param options `alpha`, the level; `search`, which does a job of ./search.js and may leave it to other threads;
    *   `onRegistered`, called with the report on the registered codes, where it does not answer yet
    */
-  async read(text, { alpha = ALPHA, search = async (job) => runJob(job), onRegistered = () => {} } = {}) {
+  async read(text, { onRegistered = () => {}, ...options } = {}) {
+    let step = null;
+    for await (step of this.steps(text, options)) if (step.more) onRegistered(step.report());
+    return step.report();
+  }
+
+  /**
+   * The same in steps, the quick ones first: after each what was found so far, `{report, conclusive, more}`. `report`
+   * makes the report, `conclusive` says whether more evidence could hardly show more, `more` whether a step follows.
+   */
+  async *steps(text, { alpha = ALPHA, search = async (job) => runJob(job) } = {}) {
     require(typeof text === "string" && text.isWellFormed(), "not-text", "the text has lone surrogates, so it is not Unicode text");
     const most = MAX_CHARACTERS; // of one or two units each
     const characters = text.length > most && text.length <= 2 * most ? Array.from(text).length : text.length;
@@ -63,14 +73,13 @@ export class Reader {
     });
     const findings = tokenized.map((variant) => this.nothingIn(variant, search));
     const clearer = (a, b) => (b.spans.length > 0) - (a.spans.length > 0) || before(a.best, b.best);
-    let sorted = null;
     for (const set of this.codeSets(1 / variants.length)) {
       for (const finding of findings) await this.find(finding, set, alpha, search); // 3 to 8
-      sorted = findings.toSorted(clearer);
-      if (isConclusive(sorted[0], alpha)) break;
-      if (set.codes) onRegistered(this.report(text, sorted, alpha));
+      const sorted = findings.toSorted(clearer);
+      const conclusive = isConclusive(sorted[0], alpha);
+      yield { report: () => this.report(text, sorted, alpha), conclusive, more: !conclusive && set.codes !== null }; // 9
+      if (conclusive) return;
     }
-    return this.report(text, sorted, alpha); // 9
   }
 
   /** The sets of codes that are searched: registered ones first, which are few. */
@@ -118,6 +127,7 @@ export class Reader {
     const detected = spans.length > 0;
     const distinct = new Set(finding.text.pairOf).size; // whichever slots they carry, and were read
     const short = tokens < needed || 2 * distinct < needed;
+    const outcome = detected ? "found" : short ? "too-short" : "none";
     const characters = counter(text);
     const units = finding.text.units[best.by];
     const positive = (values) => values.reduce((sum, value) => sum + (value > 0), 0);
@@ -131,7 +141,7 @@ export class Reader {
     }
     found.sort((a, b) => a.start - b.start);
     return {
-      outcome: detected ? "found" : short ? "too-short" : "none",
+      outcome,
       detected,
       spans: found,
       code: detected ? best.code : null,
@@ -141,6 +151,7 @@ export class Reader {
       signposts: this.names?.signposts(found.flatMap(({ record }) => record?.chain ?? [])) ?? [],
       hidden: takenOut(text).map((each) => ({ ...each, start: characters(each.start) })),
       likeliest: detected || finding.text.length === 0 ? null : { code: best.code, ...this.beacon(best.code), p_value: best.p },
+      held_back: outcome === "none" ? heldBack(best, finding.text, alpha) : null,
       alpha,
       score: best.by,
       hits: total(hits),
@@ -241,11 +252,20 @@ export class Reader {
   }
 }
 
-/** Whether a window carries its code, and the text's kind is no reason for it (spec section 10, step 8). */
-function isFound({ p, codes, from, behind }, text, alpha) {
+/** The distinct contexts of a window, and the largest p-value that is enough there (spec section 10, step 8). */
+function asked({ codes, from, behind }, text, alpha) {
   const contexts = new Set(text.contextOf.subarray(from, behind)).size;
-  if (contexts >= MANY_CONTEXTS) return p <= alpha;
-  return (p * 2 ** text.profile.code_bits) / (codes?.length ?? 2 ** text.profile.code_bits) <= alpha ** 2;
+  const every = 2 ** text.profile.code_bits;
+  return { contexts, needed: contexts >= MANY_CONTEXTS ? alpha : (alpha ** 2 * (codes?.length ?? every)) / every };
+}
+
+/** Whether a window carries its code, and the text's kind is no reason for it. */
+const isFound = (candidate, text, alpha) => candidate.p <= asked(candidate, text, alpha).needed;
+
+/** The rule that the best code does not pass, see `held_back` of the reference's report; null where it passes. */
+function heldBack(best, text, alpha) {
+  if (isFound(best, text, alpha)) return null;
+  return { rule: best.p > alpha ? "level" : "few-contexts", ...asked(best, text, alpha) };
 }
 
 /**

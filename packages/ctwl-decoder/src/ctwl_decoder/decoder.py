@@ -8,10 +8,10 @@ asked only where they show too little: the profile's proxy LM, or one that the r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -237,20 +237,22 @@ class Decoder:
         A block of the language model holds one text. So a text has the same p-value to the last digit, whatever else
         is decoded.
         """
+        reading = self.begin(text, alpha=alpha, score=score, beacons=beacons)
+        for _ in reading.steps(progress):
+            pass
+        return reading.analysis()
+
+    def begin(
+        self,
+        text: str,
+        *,
+        alpha: float = ALPHA,
+        score: Score | ScoreName = "auto",
+        beacons: Iterable[tuple[int, int]] | None = None,
+    ) -> Reading:
+        """A reading that goes on when it is asked to; see :meth:`decode`."""
         plan = SearchPlan.of(self.profile, self._reader.registered, alpha=alpha, score=score, beacons=beacons)
-        variants = self._tokenized(text)  # steps 1 to 3
-        light = self._read_light(variants, plan.light) if plan.light.score_shares else []
-        if light:
-            finding = _by_clearness(light)[0]
-            # By a language model hardly any code is found in a text that is too short.
-            too_short = finding.variant.tokens < plan.minimum_tokens(self.profile)
-            if not plan.whole.score_shares or finding.is_conclusive(alpha) or (too_short and not finding.spans):
-                return self._assembler.analysis(text, _by_clearness(light), plan)  # step 9
-        progress(0, len(variants[0].positions))
-        arithmetic = self.load()
-        findings = _by_clearness(self._read_whole(variants, plan.whole, light, progress))
-        named = self._reading_model.name if self._reading_model else None
-        return self._assembler.analysis(text, findings, plan, arithmetic, named)
+        return Reading(self, text, self._tokenized(text), plan)  # steps 1 to 3
 
     def decode_together(
         self,
@@ -309,22 +311,22 @@ class Decoder:
     def _tokenized(self, text: str) -> list[TokenizedVariant]:
         return tokenize_variants(text, self.tokenizer, self.profile, self._max_tokens)
 
-    def _read_light(self, variants: Sequence[TokenizedVariant], plan: SearchPlan) -> list[Finding]:
-        """Steps 4 to 8 by ranks alone: what is found in each variant.
+    def _read_light(self, variants: Sequence[TokenizedVariant], plan: SearchPlan) -> Iterator[list[Finding]]:
+        """Steps 4 to 8 by ranks alone: what is found so far in each variant.
 
         The registered codes are few, so they are searched first, and all codes only where these are not conclusive.
         """
         units = [self._light(variant) for variant in variants]
-        findings: list[Finding] = []
+        earlier: Sequence[Finding | None] = [None] * len(variants)
         for part in plan.by_codes():
-            earlier: Sequence[Finding | None] = findings or [None] * len(variants)
             findings = [
                 find(variant, shown, part, self._reader, before)
                 for variant, shown, before in zip(variants, units, earlier, strict=True)
             ]
+            yield findings
             if _by_clearness(findings)[0].is_conclusive(plan.alpha):
                 break
-        return findings
+            earlier = findings
 
     def _read_whole(
         self, variants: Sequence[TokenizedVariant], plan: SearchPlan, light: Sequence[Finding], progress: Progress
@@ -337,7 +339,7 @@ class Decoder:
         earlier: Sequence[Finding | None] = light or [None] * len(variants)
         pairs = list(zip(variants, earlier, strict=True))
         if len(pairs) > 1 and variants[0].tokens > LENGTH:
-            seen = light or self._read_light(variants, replace(plan, score_shares=LIGHT_SHARES))
+            seen = light or [*self._read_light(variants, replace(plan, score_shares=LIGHT_SHARES))][-1]
             pairs = [min(zip(pairs, seen, strict=True), key=lambda pair: pair[1].order)[0]]
         done, total = 0, sum(len(variant.positions) for variant, _ in pairs)
         findings = []
@@ -362,28 +364,61 @@ class Decoder:
         return position_scores(rivals, self.profile.prefix_length, seeds, self.profile.sigma)
 
 
+class Reading:
+    """One text by one profile: what was found so far. Each step reads further, the quickest first.
+
+    Attributes:
+        profile: the profile.
+        plan: what is searched.
+    """
+
+    def __init__(self, decoder: Decoder, text: str, variants: Sequence[TokenizedVariant], plan: SearchPlan) -> None:
+        self.profile, self.plan = decoder.profile, plan
+        self._decoder, self._text, self._variants = decoder, text, variants
+        self._findings: list[Finding] = []
+        self._arithmetic: str | None = None
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is an outcome yet."""
+        return bool(self._findings)
+
+    @property
+    def is_conclusive(self) -> bool:
+        """Whether a code was found, and more evidence could hardly show more."""
+        return self.begun and self._findings[0].is_conclusive(self.plan.alpha)
+
+    def steps(self, progress: Progress = lambda done, total: None) -> Iterator[None]:
+        """Read further at each step, until more could hardly show more.
+
+        Raises:
+            CTWLError: the language model is needed and cannot be loaded; what was found before stays.
+        """
+        decoder, plan, light = self._decoder, self.plan, list[Finding]()
+        if plan.light.score_shares:
+            for light in decoder._read_light(self._variants, plan.light):
+                self._findings = _by_clearness(light)
+                yield
+            # By a language model hardly any code is found in a text that is too short.
+            too_short = self._findings[0].variant.tokens < plan.minimum_tokens(self.profile)
+            if not plan.whole.score_shares or self.is_conclusive or (too_short and not self._findings[0].spans):
+                return
+        progress(0, len(self._variants[0].positions))
+        arithmetic = decoder.load()
+        self._findings = _by_clearness(decoder._read_whole(self._variants, plan.whole, light, progress))
+        self._arithmetic = arithmetic
+        yield
+
+    def analysis(self) -> Analysis:
+        """What was found so far (step 9)."""
+        model = self._decoder._reading_model if self._arithmetic else None
+        named = model.name if model else None
+        return self._decoder._assembler.analysis(self._text, self._findings, self.plan, self._arithmetic, named)
+
+
 def _by_clearness(findings: Sequence[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda finding: finding.order)
 
 
 def _further(progress: Progress, before: int, total: int, done: int) -> None:
     progress(before + done, total)
-
-
-def decode(text: str, profile: str | Path | Profile = STANDARD, *, alpha: float = ALPHA) -> Report:
-    """Decode one text; for many, or with other options, keep a :class:`Decoder`.
-
-    >>> str(decode("Too short for a code.", "org.ctwl.smollm2-135m.1"))
-    'too-short: p = 1, 6 tokens, org.ctwl.smollm2-135m.1'
-
-    The proxy LM stays loaded for the next call with the same profile.
-
-    Raises:
-        CTWLError: see :meth:`Decoder.open` and :meth:`Decoder.decode`.
-    """
-    return Decoder(_opened(profile)).decode(text, alpha=alpha)
-
-
-@lru_cache(maxsize=1)
-def _opened(profile: str | Path | Profile) -> Proxy:
-    return open_proxy(profile)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_protocol import STANDARD, Beacon, CTWLError, Profile, published_names
+from ctwl_protocol import Beacon, CTWLError, Profile, get_profile, published_names
 from ctwl_protocol.environment import PROFILE
 from ctwl_protocol.numbers import NUMBERS
+from ctwl_protocol.profile import read_by_default
 from ctwl_protocol.records.beacon import BEACON_BITS
 
 from .errors import OptionOutOfRange
@@ -106,27 +107,39 @@ def add_beacons(parser: argparse._ActionsContainer, default: str) -> None:
     )
 
 
-def add_proxy_options(
-    parser: argparse.ArgumentParser, *, profile: bool = True, device: bool = True, several: bool = False
-) -> None:
-    """Give a command the options that say which proxy LM to open, where, and how; not all commands need all.
+class _Once(argparse.Action):
+    """Store what may be given once: a second one would replace the first without a word."""
 
-    Where it takes several profiles, ``profile`` is a list of those that are named, or None.
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, *_: object) -> None:
+        if getattr(namespace, self.dest, None) is not None:
+            parser.error(f"{self.option_strings[0]} is given twice, and this command takes one")
+        setattr(namespace, self.dest, values)
+
+
+def add_profile(parser: argparse.ArgumentParser) -> None:
+    """Give a command the option that names the one profile of what it reads, ``profile``: a name, or None."""
+    what = "the profile that the text was written with: a published one or a profile file"
+    parser.add_argument("--profile", action=_Once, help=f"{what} (default: ${PROFILE.name})")
+
+
+def add_proxy_options(parser: argparse.ArgumentParser, *, profiles: bool = True, device: bool = True) -> None:
+    """Give a command the options that say which proxy LMs to open, where, and how; not all commands need all.
+
+    See :func:`named_profiles` for what ``profiles`` gives.
     """
-    if profile:
+    if profiles:
         parser.add_argument(
             "--profile",
-            action="append" if several else "store",
-            default=None if several else PROFILE.value() or STANDARD,
-            help="the profile that the text was written with, because no other shows its code: a published one or a "
-            f"profile file; {'may be repeated; ' * several}published: {', '.join(published_names())} "
-            f"(default: ${PROFILE.name}, else {STANDARD})",
+            action="append",
+            help="read by this profile alone, which needs less text: a published one or a profile file; may be "
+            f"repeated; published: {', '.join(published_names())} (default: ${PROFILE.name}, else "
+            f"{' and '.join(read_by_default())}; the p-value pays for their number)",
         )
     parser.add_argument(
         "--proxy",
         metavar="PATH",
-        help="folder with the proxy LM's files; needed where the proxy LM is the provider's own (default: cache, then "
-        "source)",
+        help="folder with the proxy LM's files, for one --profile; needed where the proxy LM is the provider's own "
+        "(default: cache, then source)",
     )
     if device:
         parser.add_argument(
@@ -135,3 +148,14 @@ def add_proxy_options(
             help="what the language model computes on: cpu (default: NumPy in float32, without torch), or a device of "
             "torch's; auto takes CUDA where there is one",
         )
+
+
+def named_profiles(arguments: argparse.Namespace) -> list[Profile] | None:
+    """The profiles that a command's options name, else the environment; None where all published ones are read.
+
+    Raises:
+        CTWLError: see :func:`ctwl_protocol.get_profile`.
+    """
+    own = PROFILE.value()
+    names = arguments.profile or ([own] if own else None)
+    return names and list(map(get_profile, names))

@@ -6,7 +6,7 @@ model, or one like it, walks the text in the same way, and so sees what was race
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -94,9 +94,18 @@ class ReadingModel:
             ExtraMissing: torch and transformers are not installed.
             CTWLError: see :func:`ctwl_protocol.causal_lm.load_causal_lm`.
         """
+        (model,) = cls.open_each(name, [proxy], prompt, device)
+        return model
+
+    @classmethod
+    def open_each(
+        cls, name: str | Path, proxies: Sequence[Proxy], prompt: str | None = None, device: str = "cpu"
+    ) -> list[ReadingModel]:
+        """The same for the proxy tokens of several profiles, which share the model."""
         with needing("torch", "a reading model"):
             from ctwl_protocol.causal_lm import load_causal_lm
-        return cls(*load_causal_lm(str(name), device), proxy, str(name), prompt)
+        model, tokenizer = load_causal_lm(str(name), device)
+        return [cls(model, tokenizer, proxy, str(name), prompt) for proxy in proxies]
 
     def rivals(self, variant: TokenizedVariant, progress: Callable[[int], None] = lambda done: None) -> Rivals:
         """The rivals at a text's places, as the model ran them. Places of which it says nothing have none.

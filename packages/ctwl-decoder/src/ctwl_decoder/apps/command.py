@@ -1,8 +1,9 @@
 """``ctwl-decode``: whether a text carries a code, which one, and where.
 
 examples:
+  ctwl-decode letter.txt                              the verdict, by all published profiles, and what shows a code
   ctwl-decode --profile org.ctwl.smollm2-135m.1 letter.txt
-                                                      the verdict, and what shows a code in colour
+                                                      by this profile alone: needs less text
   export CTWL_PROFILE=org.ctwl.smollm2-135m.1         the same profile for all that follow
   ctwl-decode paper.pdf mail.eml folder/              documents: a line for each, and one on all of them
   ctwl-decode --together messages/                    short texts of one conversation, as one body: needs less of each
@@ -44,7 +45,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ctwl_protocol import get_profile
 from ctwl_protocol.command import (
     closed_output_is_fine,
     command_parser,
@@ -57,7 +57,6 @@ from ctwl_protocol.command import (
 from ctwl_protocol.environment import PROXY, REGISTRY
 from ctwl_protocol.errors import FileUnwritable, ProxyNotFound
 from ctwl_protocol.files import check_writable, what_helps
-from ctwl_protocol.profile import OFFLINE, STANDARD
 from ctwl_protocol.records.layouts import LAYOUTS, find_layout
 from ctwl_protocol.records.sealing import MAX_EPOCH, ProviderKeys
 from ctwl_protocol.registry import load_trusted
@@ -65,7 +64,7 @@ from ctwl_protocol.registry import load_trusted
 from ..documents.files import files_in, texts_of
 from ..documents.found import Found
 from ..errors import DecoderError, ExtraMissing, OptionOutOfRange
-from ..options import STRONG, STRONG_SIZE, add_alpha, add_beacons, add_proxy_options, check_alpha
+from ..options import STRONG, STRONG_SIZE, add_alpha, add_beacons, add_proxy_options, check_alpha, named_profiles
 from ..report.analysis import Analysis
 from ..report.model import Report
 from ..report.wording import ADD_LIGHT, describe, describe_body, files_missing
@@ -73,7 +72,7 @@ from ..text.input import read_bytes, shown, text_of
 from . import several
 
 if TYPE_CHECKING:
-    from ..decoder import Decoder
+    from ..profiles import Decoders
 
 _COMMANDS = {
     "serve": (".serve.command", "main"),
@@ -85,11 +84,6 @@ _COMMANDS = {
     "verify": (".prove.command", "main_verify"),
 }
 """The other commands: a module, loaded only when its command is run, and its entry point."""
-
-_OTHER_PROFILE = (
-    f"ctwl-decode: the text was read with the standard profile. If its provider names another one, name it too, for "
-    f"example: --profile {OFFLINE}"
-)
 
 
 class _Schema(argparse.Action):
@@ -217,45 +211,48 @@ def _check(arguments: argparse.Namespace) -> None:
         raise OptionOutOfRange("--prompt needs --reading-model: only a language model that you name can have seen it")
 
 
-def _decoder(arguments: argparse.Namespace) -> tuple[Decoder, dict[str, Any]]:
-    """The decoder that the options ask for, and what it searches for."""
-    profile = get_profile(arguments.profile)  # a wrong name fails before torch is loaded, which takes seconds
+def _decoders(arguments: argparse.Namespace) -> tuple[Decoders, dict[str, Any]]:
+    """The decoders that the options ask for, and what they search for."""
+    profiles = named_profiles(arguments)  # a wrong name fails before torch is loaded
     trusted = load_trusted()
     known = trusted.registry.known_layouts()
     named = [find_layout(int(name) if name.isdecimal() else name, known) for name in arguments.layout or []]
     keys = ProviderKeys.load(arguments.keys) if arguments.keys else None
-    from ctwl_protocol.proxy import open_proxy
+    from ..profiles import Decoders
 
-    from ..decoder import Decoder
-    from ..reading_model import ReadingModel
-
-    proxy, own = open_proxy(profile, path=arguments.proxy, device=arguments.device), None
-    if arguments.reading_model:
-        if arguments.reading_model == STRONG:
-            print(f"ctwl-decode: {STRONG} is fetched if it is not here, {STRONG_SIZE}", file=sys.stderr)
-        prompt = arguments.prompt and text_of(read_bytes(arguments.prompt), shown(arguments.prompt))  # as it was seen
-        own = ReadingModel.open(arguments.reading_model, proxy, prompt, arguments.device)
-    epochs = arguments.epoch or [0]
-    decoder = Decoder(proxy, reading_model=own, layouts=named or None, keys=keys, epochs=epochs, registry=trusted)
+    if arguments.reading_model == STRONG:
+        print(f"ctwl-decode: {STRONG} is fetched if it is not here, {STRONG_SIZE}", file=sys.stderr)
+    prompt = arguments.prompt and text_of(read_bytes(arguments.prompt), shown(arguments.prompt))  # as it was seen
+    decoders = Decoders.open(
+        profiles,
+        proxy_path=arguments.proxy,
+        device=arguments.device,
+        reading_model=arguments.reading_model,
+        prompt=prompt,
+        layouts=named or None,
+        keys=keys,
+        epochs=arguments.epoch or [0],
+        registry=trusted,
+    )
     searched = trusted.registry.beacons() if arguments.registered else arguments.beacon
-    return decoder, {"alpha": arguments.alpha, "beacons": searched}
+    return decoders, {"alpha": arguments.alpha, "beacons": searched}
 
 
 def _reader(arguments: argparse.Namespace) -> Callable[[str, str], Analysis]:
     """What reads a text as the options say; it shows the progress of each by its name."""
-    decoder, options = _decoder(arguments)
+    decoders, options = _decoders(arguments)
 
     def read(text: str, name: str) -> Analysis:
         try:
             with _progress(name) as progress:
-                return decoder.analyse(text, score=arguments.score, progress=progress, **options)
+                return decoders.analyse(text, score=arguments.score, progress=progress, **options)
         except (ProxyNotFound, ExtraMissing) as error:
             if arguments.score != "auto":
                 raise
             if isinstance(error, ExtraMissing):
                 raise ExtraMissing(f"{error}. {ADD_LIGHT}") from error
-            light = decoder.decode(text, score="light", **options)
-            raise ProxyNotFound(files_missing(light, decoder.profile.name, error), error.fetch) from error
+            light = decoders.decode(text, score="light", **options)
+            raise ProxyNotFound(files_missing(light, error), error.fetch) from error
 
     return read
 
@@ -323,9 +320,9 @@ def _together(found: Sequence[Found], arguments: argparse.Namespace) -> int:
     for each in found:
         if isinstance(each.text, DecoderError):
             raise each.text
-    decoder, options = _decoder(arguments)
+    decoders, options = _decoders(arguments)
     texts = [each.text for each in found if isinstance(each.text, str)]
-    report = decoder.decode_together(texts, score=arguments.score, **options)
+    report = decoders.decode_together(texts, score=arguments.score, **options)
     with closed_output_is_fine():
         print(json.dumps(report.model_dump(mode="json"), indent=2) if arguments.json else describe_body(report))
     return 0 if report.detected else 1
@@ -362,5 +359,3 @@ def _show(analysis: Analysis, arguments: argparse.Namespace) -> None:
     finally:  # the verdict is printed in any case
         with closed_output_is_fine():
             _print(analysis, arguments)
-    if analysis.report.outcome == "none" and arguments.profile == STANDARD:
-        note(_OTHER_PROFILE)

@@ -13,7 +13,7 @@ from ..documents.files import texts_of
 from ..documents.found import Found
 from ..errors import DecoderError, InputTooLarge, NotText
 from ..report.model import ENOUGH_TOKENS, Report
-from ..report.wording import NO_PROOF, READ_TOGETHER, format_p_value, headline, why_none
+from ..report.wording import NO_PROOF, READ_TOGETHER, format_p_value, headline, not_tried, why_none
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,11 @@ def in_all(verdicts: Sequence[Verdict], alpha: float) -> str:
             f"Each text is a test of its own: of {read} unmarked texts chance marks {read * alpha:.2g} on average."
         )
     reports = [each.result for each in verdicts if isinstance(each.result, Report)]
+    profiles = {each.name: each for report in reports for each in report.profiles}
+    missing = {each.name: each for report in reports for each in report.profiles if each.missing is not None}
+    if len(profiles) > 1:
+        lines.append(f"Each was read by {' and '.join(profiles)}; its p-value pays for {len(profiles)} profiles.")
+    lines += not_tried([*missing.values()])
     if sum(not report.detected and report.tokens < ENOUGH_TOKENS for report in reports) > 1:
         lines.append(READ_TOGETHER)
     return "\n".join([*lines, *([NO_PROOF] if outcomes["none"] else [])])

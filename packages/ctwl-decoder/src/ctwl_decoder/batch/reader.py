@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol import CTWLError
 
 from ..decoder import Decoder
 from ..errors import ExtraMissing, InputTooLarge, NotText, ScanSettingsDiffer, TextMissing
+from ..options import SCREEN
+from ..profiles import Decoders, open_proxies
 from ..report.model import Outcome, Report
 from ..report.wording import ADD_LIGHT
 from .settings import Settings
@@ -19,6 +23,11 @@ from .settings import Settings
 _MARGIN = 100
 """A light reading has the scores of its screen, so it goes on where the screen is within so many times the level.
 Chosen by hand: at the default level it lets one of a hundred unmarked texts pass."""
+
+_TOKENS_A_SECOND = 100
+"""What a proxy LM reads on one core, about (docs/corpora.md)."""
+
+_logger = logging.getLogger(__name__)
 
 PREFIX = "ctwl_"
 """Begins the names of our columns in the tables of others."""
@@ -88,22 +97,20 @@ class BatchReader:
     proxy_path: str | Path | None = None
     device: str = "cpu"
     arithmetic: str | None = None
+    _told: bool = field(default=False, init=False, repr=False, compare=False)
 
     @cached_property
     def decoders(self) -> list[Decoder]:
         """A decoder for each profile. Profiles of one proxy LM share it.
+
+        See :attr:`missing` for published profiles that nobody named.
 
         Raises:
             ExtraMissing: a package is not installed that the proxy LM needs.
             ScanSettingsDiffer: this machine chooses another arithmetic.
             CTWLError: see :meth:`ctwl_decoder.Decoder.open`.
         """
-        proxies: list[Proxy] = []
-        for profile in self.settings.read_by:
-            parts = profile.proxy, profile.tokenizer
-            same = next((proxy for proxy in proxies if (proxy.profile.proxy, proxy.profile.tokenizer) == parts), None)
-            new = partial(open_proxy, profile, path=self.proxy_path, device=self.device)
-            proxies.append(same.shared_with(profile) if same else new())
+        proxies = open_proxies(self.settings.profiles, self.proxy_path, self.device)
         decoders = [Decoder(proxy, registry=self.settings.registry) for proxy in proxies]
         arithmetic = self._arithmetic(decoders)
         if self.arithmetic not in (None, arithmetic):
@@ -118,15 +125,35 @@ class BatchReader:
         """What the proxy LMs compute in, which are loaded for it; "integer" where none is asked."""
         return self._arithmetic(self.decoders)
 
-    def _arithmetic(self, decoders: Iterable[Decoder]) -> str:
+    @cached_property
+    def missing(self) -> dict[str, CTWLError]:
+        """Why a proxy LM is not here, by the name of its profile; these profiles are read by the light scores alone.
+
+        Of profiles that are named none may be missing.
+
+        Raises:
+            CTWLError: see :attr:`decoders`; or none is here.
+        """
+        return self._missing(self.decoders)
+
+    def _missing(self, decoders: Sequence[Decoder]) -> dict[str, CTWLError]:
+        if self.settings.light:
+            return {}
         try:
-            return "integer" if self.settings.light else " ".join(sorted({decoder.load() for decoder in decoders}))
+            return Decoders(decoders, optional=self.settings.profiles is None).load()
         except ExtraMissing as error:
             raise ExtraMissing(f"{error}. {ADD_LIGHT}") from error
 
+    def _arithmetic(self, decoders: Sequence[Decoder]) -> str:
+        if self.settings.light:
+            return "integer"
+        missing = self._missing(decoders)
+        found = ["integer" if each.profile.name in missing else each.load() for each in decoders]
+        return " ".join(sorted(set(found)))
+
     def __getstate__(self) -> dict[str, Any]:
         """All but the decoders, which each process opens for itself."""
-        return {name: value for name, value in vars(self).items() if name != "decoders"}
+        return {name: value for name, value in vars(self).items() if name not in ("decoders", "missing", "_told")}
 
     def read(self, texts: Iterable[str | None], progress: Progress = lambda part: None) -> list[Row]:
         """A row for each text; one that is no text, or cannot be read, gives a row with an error.
@@ -139,12 +166,29 @@ class BatchReader:
             CTWLError: see :attr:`decoders`.
         """
         texts = list(texts)
+        if not (self.settings.light or self._told):
+            self._tell_cost([text for text in texts if isinstance(text, str)])
         sizes = [len(text) if isinstance(text, str) else 0 for text in texts]
         rows, done, total = [], 0, max(sum(sizes), 1)
         for text, size in zip(texts, sizes, strict=True):
             rows.append(self._read(text, _within(done / total, size / total, progress)))
             done += size
         return rows
+
+    def _tell_cost(self, texts: Sequence[str]) -> None:
+        """Say, before the first batch, what the proxy LMs will read of it: a large corpus may take days."""
+        self._told, screen, tokens, passing = True, self.settings.screen, 0, 0
+        whole = [(each, options) for each in self.decoders if (options := self._options(each))["score"] == "whole"]
+        for text in texts:
+            with suppress(NotText, InputTooLarge):
+                seen = [decoder.screened(text, screen or SCREEN, **options) for decoder, options in whole]
+                read = [each.tokens for each in seen if screen is None or each.outcome is None]
+                tokens, passing = tokens + sum(read), passing + bool(read)
+        _logger.warning(
+            "of the first batch of %d texts the proxy LM reads %d, with %d tokens, which takes about %d seconds on one "
+            "core; light=True reads by ranks alone",
+            len(texts), passing, tokens, round(tokens / _TOKENS_A_SECOND),
+        )  # fmt: skip
 
     def _read(self, text: str | None, progress: Progress) -> Row:
         if not isinstance(text, str):
@@ -157,13 +201,19 @@ class BatchReader:
             return Row(error=error.code, message=str(error))
         return min(rows, key=lambda row: (not row.detected, 2.0 if row.p_value is None else row.p_value))
 
+    def _options(self, decoder: Decoder) -> dict[str, Any]:
+        """How a profile's decoder reads a text."""
+        light = self.settings.light or decoder.profile.name in self.missing
+        beacons, alpha = self.settings.beacons_of(decoder.profile), self.settings.alpha / len(self.decoders)
+        return {"score": "light" if light else "whole", "beacons": beacons, "alpha": alpha}
+
     def _by(self, decoder: Decoder, text: str, progress: Progress) -> Row:
         """What one profile shows of a text."""
         settings, paid, profile = self.settings, len(self.decoders), decoder.profile
-        options: Any = {"score": "light" if settings.light else "whole", "beacons": settings.beacons_of(profile)}
-        options["alpha"] = alpha = settings.alpha / paid
+        options = self._options(decoder)
         if settings.screen is not None:
-            level = min(settings.screen, _MARGIN * alpha) if settings.light else settings.screen
+            light = options["score"] == "light"
+            level = min(settings.screen, _MARGIN * options["alpha"]) if light else settings.screen
             seen = decoder.screened(text, level, every=settings.p_values, **options)
             if seen.outcome is not None:
                 p_value = min(1.0, paid * seen.p_value) if settings.p_values else None

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ctwl_protocol import STANDARD, Profile, __version__, get_profile
-from ctwl_protocol.profile import has_public_key
+from ctwl_protocol import Profile, __version__, get_profile
+from ctwl_protocol.profile import has_public_key, read_by_default
 from ctwl_protocol.registry import Trusted, load_trusted
 
 from ..errors import OptionOutOfRange
@@ -21,8 +21,9 @@ class Settings:
     """What a text's row follows from, besides the text and the proxy LM's arithmetic.
 
     Attributes:
-        profiles: the profiles, or their names or files. Each text is read by each of them, and the p-values pay for
-            all.
+        profiles: the profiles, or their names or files; None for all published ones. Each text is read by each of them,
+            and the p-values pay for all. Of published ones that nobody named nothing is fetched, and those whose proxy
+            LM is not here are read by the light scores.
         alpha: level of each text's test.
         beacons: (provider, version) pairs whose codes are searched; None for those of all registered providers, or for
             all codes where the profile has a private key.
@@ -39,7 +40,7 @@ class Settings:
         RegistryError: see :func:`ctwl_protocol.registry.load_trusted`.
     """
 
-    profiles: Sequence[str | Path | Profile] = (STANDARD,)
+    profiles: Sequence[str | Path | Profile] | None = None
     alpha: float = ALPHA
     beacons: Sequence[tuple[int, int]] | None = None
     all_codes: bool = False
@@ -56,16 +57,18 @@ class Settings:
             raise OptionOutOfRange(
                 "--beacon (beacons) and --all-codes (all_codes) exclude each other; give one of them"
             )
-        if isinstance(self.profiles, (str, Path)) or not self.profiles:
+        if isinstance(self.profiles, (str, Path)) or (self.profiles is not None and not self.profiles):
             raise OptionOutOfRange("name the profiles in a list of one or more")
-        object.__setattr__(self, "profiles", tuple(dict.fromkeys(get_profile(profile) for profile in self.profiles)))
+        if self.profiles is not None:
+            named = dict.fromkeys(get_profile(profile) for profile in self.profiles)
+            object.__setattr__(self, "profiles", tuple(named))
         for profile in self.read_by:
             self.searched(profile)
 
     @property
     def read_by(self) -> tuple[Profile, ...]:
         """The profiles."""
-        return tuple(get_profile(profile) for profile in self.profiles)
+        return tuple(map(get_profile, read_by_default() if self.profiles is None else self.profiles))
 
     def beacons_of(self, profile: Profile) -> Sequence[tuple[int, int]] | None:
         """The beacons whose codes are searched by a profile; None for the whole code space."""

@@ -22,8 +22,9 @@ from ..text.tokens import TokenizedVariant
 from .analysis import Analysis
 from .hidden import hidden_in
 from .interpretation import Interpreter
-from .model import BodyReport, Likeliest, Outcome, Report, Span
+from .model import BodyReport, HeldBack, Likeliest, Outcome, Report, Span
 from .other_marks import other_marks
+from .wording import held_back
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,9 @@ class Assembler:
         likeliest = None
         if not detected and len(finding.variant.positions):
             likeliest = Likeliest(code=best.code, **self.interpreter.beacon(best.code), p_value=best.p_value)
+        outcome = _outcome(detected, tokens, distinct, needed)
         report = Report(
-            outcome=_outcome(detected, tokens, distinct, needed),
+            outcome=outcome,
             detected=detected,
             spans=spans,
             code=best.code if detected else None,
@@ -83,6 +85,9 @@ class Assembler:
             record=self.interpreter.record(best, plan.alpha) if detected else None,
             signposts=self.interpreter.signposts(spans),
             likeliest=likeliest,
+            held_back=self._held(best, plan, whole=arithmetic is not None, own=reading_model is not None)
+            if outcome == "none"
+            else None,
             alpha=plan.alpha,
             score=best.by.value,
             hits=sum(int((part.contributions(code) > 0).sum()) for part, code in slots),
@@ -126,6 +131,7 @@ class Assembler:
             origin=named,
             nonces=[beacon.nonce for beacon in beacons] or None,
             p_value=best.p_value,
+            held_back=None if passed else self._held(best, plan, whole=not all(joint.by.light for joint in found)),
             alpha=plan.alpha,
             read="light" if all(joint.by.light for joint in found) else "whole",
             score=best.by.value,
@@ -136,6 +142,12 @@ class Assembler:
             profile=profile.name,
             profile_digest=profile.digest,
         )
+
+    def _held(self, best: Candidate | Joint, plan: SearchPlan, *, whole: bool, own: bool = False) -> HeldBack | None:
+        """Why the best one was not found; None where it passes every rule."""
+        every = self.reader.profile.codes
+        rule = best.held_by(plan.alpha, every)
+        return rule and held_back(rule, best.needs(plan.alpha, every), best.contexts, light=not whole, own=own)
 
     def _span(self, text: str, finding: Finding, plan: SearchPlan, span: PositionSpan) -> Span:
         tokens, starts = finding.variant.tokens, finding.variant.starts

@@ -15,14 +15,17 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from .analysis import Analysis, evidence_level
 from .wording import (
+    HITS_MEAN,
     LIKELIEST_MEANS,
     LIKELIEST_SHOWN,
+    ROUGH,
     caveats,
     describe_origin,
     describe_record,
     format_p_value,
     headline,
     means,
+    tried,
 )
 
 _MOST = 20_000
@@ -70,6 +73,9 @@ def html_report(analysis: Analysis, asks: Sequence[Ask] = ()) -> str:
         title=headline(report),
         caveats=caveats(report),
         asks=asks,
+        rough=ROUGH,
+        hits_mean=HITS_MEAN,
+        tried=tried(report.profiles),
         likeliest_shown=LIKELIEST_SHOWN,
         likeliest_means=LIKELIEST_MEANS,
         tokens=tokens,

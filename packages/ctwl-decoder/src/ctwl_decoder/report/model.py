@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ..search.candidates import HeldBy
 from ..text.variants import HiddenKind
 
 Outcome: TypeAlias = Literal["found", "none", "too-short"]
@@ -128,6 +129,38 @@ class Hidden(Data):
     says: str = Field(description="The same in sentences.")
 
 
+class HeldBack(Data):
+    """Why the best code was not found: the rule that it did not pass, and what may show more."""
+
+    rule: HeldBy = Field(
+        description='"level": the p-value is above the level. "few-contexts": by ranks alone the code stands on so few '
+        "different contexts that the p-value must be at most the level's square, over all codes. "
+        '"e-value": a text that the language model expects fits the code as well, though no other code does.'
+    )
+    needed: float | None = Field(
+        description="The largest p-value that would have passed the rule; None where it asks for something else."
+    )
+    contexts: int = Field(description="The distinct contexts that the code stands on.")
+    says: str = Field(description="Why, in a sentence.")
+    advice: str = Field(description="What may show more.")
+
+
+class ProfileRead(Data):
+    """How a text was read by one of the profiles that were tried. The p-values pay for all of these."""
+
+    name: str = Field(description="The profile's name.")
+    read: Literal["light", "whole", "no"] = Field(
+        description='How far, as for the text; "no" where another profile was conclusive before, or where only a '
+        "language model was to read it, and that is missing."
+    )
+    outcome: Outcome | None = Field(description="What this profile alone showed; None where it was not read.")
+    p_value: float | None = Field(description="The p-value by this profile; None where it was not read.")
+    missing: str | None = Field(
+        description="What is missing, where the profile's language model was needed and is not here; else None."
+    )
+    fetch: str | None = Field(description="The command that gets it, where there is one.")
+
+
 class Report(Data):
     """The outcome of decoding one text.
 
@@ -169,6 +202,9 @@ class Report(Data):
         description="Characters that nobody sees, or takes for others, where they are more than chance puts there. "
         "The text was read without them as well.",
     )
+    held_back: HeldBack | None = Field(
+        default=None, description="Where nothing was found, why; None where something was, or the text is too short."
+    )
     likeliest: Likeliest | None = Field(
         description="Where nothing was found, the best of all codes searched. It means nothing: some code is always "
         "the best. None where the text has no position to score."
@@ -185,8 +221,12 @@ class Report(Data):
     score: Literal["half", "race", "light-soft", "light-rank"] = Field(
         description="The score that shows the code; where several were asked for, the clearest one."
     )
-    hits: int = Field(description="Scored positions whose token is more likely under the code than without.")
-    expected: float = Field(description="The mean number of hits of a wrong code.")
+    hits: int = Field(
+        description="Scored positions whose token is more likely under the code than without. The test does not count "
+        "them: it sums how much each token says, and the p-value pays for the best of all codes searched, which always "
+        "has more hits than one wrong code."
+    )
+    expected: float = Field(description="The mean number of hits of one wrong code that nobody chose.")
     scored: int = Field(
         description="Positions that count: positions of the best window that carry a code which was read, after the "
         "prefix, without repeats."
@@ -198,7 +238,10 @@ class Report(Data):
     )
     searched: int = Field(description="Codes that were searched.")
     registry: str | None = Field(description="Which registry the names are from; None under a private profile.")
-    profile: str = Field(description="Name of the profile.")
+    profile: str = Field(description="Name of the profile; of several, of the one that shows the most.")
+    profiles: list[ProfileRead] = Field(
+        default=[], description="The profiles that were tried; empty where one decoder was asked by itself."
+    )
     profile_digest: str = Field(description="SHA-256 of the profile's canonical encoding.")
     arithmetic: str = Field(
         description='What the language model computed in; "float32" is the reference, "integer" where none was asked.'
@@ -231,6 +274,7 @@ class BodyReport(Data):
         description="Probability that chance gives so high a score to all texts together, corrected for all providers, "
         "model versions and nonces searched.",
     )
+    held_back: HeldBack | None = Field(default=None, description="Where nothing was found, why, as for one text.")
     alpha: float = Field(description="Level of the test.")
     read: Literal["light", "whole"] = Field(description="How far the texts were read, as for one text.")
     score: Literal["half", "race", "light-soft", "light-rank"] = Field(description="The score that shows it best.")
@@ -238,5 +282,6 @@ class BodyReport(Data):
     tokens: int = Field(description="Proxy tokens of all texts.")
     searched: int = Field(description="Pairs of a provider and a model version that were searched.")
     registry: str | None = Field(description="Which registry the names are from; None under a private profile.")
-    profile: str = Field(description="Name of the profile.")
+    profile: str = Field(description="Name of the profile; of several, of the one that shows the most.")
+    profiles: list[ProfileRead] = Field(default=[], description="The profiles that were tried, as for one text.")
     profile_digest: str = Field(description="SHA-256 of the profile's canonical encoding.")

@@ -10,7 +10,7 @@ from rich.text import Text
 from ..text.variants import AS_GIVEN
 from .analysis import Analysis, evidence_level
 from .model import ReadRecord
-from .wording import caveats, describe_origin, describe_record, format_p_value, headline, means
+from .wording import HITS_MEAN, caveats, describe_origin, describe_record, format_p_value, headline, means, tried
 
 _FOR = ("black on #deebf7", "black on #9ecae1", "black on #4292c6")  # blue against orange: told apart by everyone
 _AGAINST = ("black on #fee6ce", "black on #fdae6b", "black on #e6550d")
@@ -45,7 +45,7 @@ def render(analysis: Analysis, *, colours: bool = True) -> RenderableType:
         notes,
     ]
     if report.detected and len(analysis.contributions):  # the colours of the likeliest code would mean nothing
-        parts += [Text(), _heat(analysis, colours=colours), _legend(colours=colours)]
+        parts += [Text(), heat(analysis, colours=colours), legend(colours=colours)]
     return Group(*parts)
 
 
@@ -86,16 +86,16 @@ def _details(analysis: Analysis) -> Table:
 def _numbers(analysis: Analysis) -> Text:
     report = analysis.report
     words = f"{report.hits} hits in {report.scored} tokens by the {report.score} score, where a wrong code has "
-    words += f"{report.expected:.1f}; "
+    words += f"{report.expected:.1f}; " + (f"{HITS_MEAN}; " if not report.detected else "")
     words += f"{report.tokens} tokens, {report.searched:,} codes searched"
     if report.form != AS_GIVEN:
         words += f"; read {report.form}"
     if report.registry and report.detected:
         words += f"\nnames from the {report.registry}"
-    return Text(f"{words}\nprofile {report.profile} ({means(report)})")
+    return Text("\n".join([words, f"profile {report.profile} ({means(report)})", *tried(report.profiles)]))
 
 
-def _heat(analysis: Analysis, *, colours: bool) -> Text:
+def heat(analysis: Analysis, *, colours: bool) -> Text:
     """The text, passages underlined where there are colours; of a long one only what was found, or its beginning."""
     shown, spans = analysis.shown(_MOST), analysis.report.spans
     text, gap = Text(), False
@@ -115,7 +115,8 @@ def _harmless(piece: str) -> str:
     return "".join(c if c.isprintable() or c in _KEPT else " " if c.isspace() else "\ufffd" for c in piece)
 
 
-def _legend(*, colours: bool) -> Text:
+def legend(*, colours: bool) -> Text:
+    """What the colours of :func:`heat` mean."""
     sample = "  " if colours else "word"
     legend = Text("\nevidence for the code ")
     for style in reversed(_FOR if colours else _FEW_FOR):

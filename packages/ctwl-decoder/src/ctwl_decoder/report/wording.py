@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
-from ctwl_protocol.errors import ProxyNotFound
-from ctwl_protocol.profile import OFFLINE
+from ctwl_protocol.errors import CTWLError, ProxyNotFound
 from ctwl_protocol.records.layouts import MAX_CODES
 
+from ..search.candidates import MANY_CONTEXTS, HeldBy
 from ..text.variants import AS_GIVEN
-from .model import CHAT_TOKENS, ENOUGH_TOKENS, ENOUGH_WORDS, BodyReport, Hop, ReadRecord, Report, Span
+from .model import (
+    CHAT_TOKENS,
+    ENOUGH_TOKENS,
+    ENOUGH_WORDS,
+    BodyReport,
+    HeldBack,
+    Hop,
+    ProfileRead,
+    ReadRecord,
+    Report,
+    Span,
+)
 
 FOUND = "Watermark found"
 NONE_FOUND = "No watermark found"
@@ -31,8 +43,13 @@ LIKELIEST_MEANS = (
     "No code was found. Some code is always the likeliest, in any text: these colours and this curve mean nothing by "
     "themselves, and do not show who wrote a word."
 )
+HITS_MEAN = "the best of all codes always has more, and only the p-value says whether it has too many for chance"
+ROUGH = "Where a passage begins and ends is rough: the mark may begin or end some words before or behind."
 PRIVATE = "Only someone with the profile's key can have written it, or can read it."
 SUITS_KIND = "No other code fits this text as well, but texts of its kind may fit this code without a watermark"
+NEEDS_WHOLE = "Read it by a language model too (leave out --light), or more of the text."
+NEEDS_MORE = "Read more of the text."
+NEEDS_OTHER = "Read more from the same writer, of another kind than lists and numbers."
 STRONGER = "A larger language model shows more of texts that large models wrote: ctwl-decode --strong."
 
 LIGHT = "The text was read by the ranks of its tokens alone; with the proxy LM the decoder finds more."
@@ -51,6 +68,27 @@ _HOLDS = "holds: written with the provider's keys; a copy of such a text carries
 _FAILS = "NOT shown: written with other keys, edited since, or too short to show it"
 _MOST_DIGITS = 16  # a float has no more
 _UNREAD = "more codes follow the beacon; their layout is unknown here, or they are not clear enough to be read"
+
+
+def held_back(rule: HeldBy, needed: float, contexts: int, *, light: bool, own: bool = False) -> HeldBack:
+    """Why the best code was not found, and what may show more.
+
+    Args:
+        rule: the one that it does not pass.
+        needed: the largest p-value that passes.
+        contexts: the distinct contexts that the code stands on.
+        light: whether the text was read by ranks alone.
+        own: whether the reader named the language model.
+    """
+    says = {
+        "level": f"the p-value is above {format_p_value(needed)}, the level",
+        "few-contexts": f"by ranks alone a text with so few different words (it has {contexts} contexts, of which "
+        f"{MANY_CONTEXTS} are enough) must have a p-value of at most {format_p_value(needed)}",
+        "e-value": SUITS_KIND,
+    }
+    advice = NEEDS_WHOLE if light else NEEDS_MORE if own else f"{NEEDS_MORE} {STRONGER}"
+    return HeldBack(rule=rule, needed=None if rule == "e-value" else needed, contexts=contexts, says=says[rule],
+                    advice=NEEDS_OTHER if rule == "e-value" else advice)  # fmt: skip
 
 
 def headline(report: Report) -> str:
@@ -77,17 +115,19 @@ def caveats(report: Report) -> list[str]:
     else:
         p, level = _told_apart(report.p_value, report.alpha)
         first = [f"The best of {report.searched:,} codes has p = {p}; the level is {level}."]
-        first += [f"{SUITS_KIND}."] * (report.p_value <= report.alpha)
+        if report.held_back and report.held_back.rule != "level":
+            first.append(f"It was held back: {report.held_back.says}. {report.held_back.advice}")
     return [*first, *_notes(report)]
 
 
 def describe(report: Report) -> str:
     """The whole report for people, in lines of plain text: the verdict first."""
     size = f"{report.tokens} tokens, {report.scored} scored; profile {report.profile} ({means(report)})"
+    size = "\n".join([size, *tried(report.profiles)])
     if report.outcome == "too-short":
         return "\n".join([f"{TOO_SHORT}. {_shortage(report)}", size, *_notes(report)])
     if report.outcome == "none":
-        return "\n".join([f"{NONE_FOUND} ({why_none(report)}).", size, *_notes(report)])
+        return "\n".join([f"{NONE_FOUND} ({why_none(report)}).", size, *_held(report), *_notes(report)])
     clearest = "" if len(report.spans) == 1 else ", the clearest passage's"
     lines = [
         *_describe_spans(report.spans),
@@ -123,10 +163,10 @@ def describe_body(report: BodyReport) -> str:
     """The report on texts that were read together, in lines of plain text."""
     size = f"{report.texts} texts read together, {report.tokens} tokens; profile {report.profile}"
     size += f" ({'ranks alone' if report.read == 'light' else 'the language model'})"
+    size = "\n".join([size, *tried(report.profiles)])
     if report.origin is None:
-        p, level = _told_apart(report.p_value, report.alpha)
-        why = f"p = {p}, above {level}" if report.p_value > report.alpha else f"p = {p}. {SUITS_KIND}"
-        return "\n".join([f"{NONE_FOUND} in these texts ({why}).", size, NO_PROOF])
+        lines = [f"{NONE_FOUND} in these texts ({why_none(report)}).", size, *_held(report), NO_PROOF]
+        return "\n".join([*lines, *not_tried(report.profiles)])
     return "\n".join(
         [
             f"{FOUND} in these texts together: {describe_hop(report.origin)}",
@@ -135,6 +175,7 @@ def describe_body(report: BodyReport) -> str:
             size,
             BODY_MEANS,
             FORGEABLE if report.registry else PRIVATE,
+            *not_tried(report.profiles),
         ]
     )
 
@@ -192,24 +233,22 @@ def no_detector(provider: int, name: str | None, state: str) -> str:
     return f"The registry names no detector of {name}."
 
 
-def files_missing(light: Report, profile: str, error: ProxyNotFound) -> str:
-    """Why a text was not read whole, in short lines: what the ranks showed, what is missing, and what to try.
+def files_missing(light: Report, error: ProxyNotFound) -> str:
+    """Why a text was not read whole by a profile that was named, in short lines.
 
     Args:
         light: the report by the ranks alone.
-        profile: the name of the profile.
         error: says what is missing.
     """
     said = f"The quick reading says: {headline(light)}"
     missing = " that are not here." if error.fetch else f": {error}."
     lines = [
         f"{said}." if light.detected else f"{said} ({why_none(light)}).",
-        f"The whole reading needs files of {profile}{missing}",
+        f"The whole reading needs files of {light.profile}{missing}",
         "Try one of these:",
         "  --light: the quick reading alone",
+        "  no --profile: every published profile is read, as far as its files are here",
     ]
-    if profile != OFFLINE:
-        lines.append(f"  --profile {OFFLINE}: if the text was written with that profile")
     if error.fetch:
         lines.append(f"  {error.fetch}")
     return "\n".join(lines)
@@ -243,23 +282,63 @@ def _shortage(report: Report) -> str:
 
 def _notes(report: Report) -> list[str]:
     """What to know beside the verdict: what is not proved, or not shown; other marks, and what is hidden."""
-    notes = []
+    notes, missing = [], not_tried(report.profiles)
     if report.detected:
         proves = CONFIRMED if report.authenticated else FORGEABLE
         notes = [proves if report.registry else PRIVATE, NOTHING_ELSE, *(each.says for each in report.signposts)]
     elif report.outcome == "none":
         few = " That is few." if report.tokens < ENOUGH_TOKENS else ""
-        notes = [f"Not shown: a mark of {report.profile} in this text of {report.tokens} tokens.{few} {SHOWS_FROM}"]
-        notes += [LIGHT] if report.read == "light" else [STRONGER] if report.reading_model is None else []
+        names = " or ".join(each.name for each in report.profiles) or report.profile
+        notes = [f"Not shown: a mark of {names} in this text of {report.tokens} tokens.{few} {SHOWS_FROM}"]
+        if report.read == "light":
+            notes += [LIGHT] * (not missing)
+        elif report.reading_model is None:
+            notes.append(STRONGER)
         notes.append(NO_PROOF)
-    return [*notes, *(mark.says for mark in report.other_marks), *(each.says for each in report.hidden)]
+    return [*notes, *missing, *(mark.says for mark in report.other_marks), *(each.says for each in report.hidden)]
 
 
-def why_none(report: Report) -> str:
-    """Why no code was found: the p-value, and the level or what else is missing."""
-    if report.p_value <= report.alpha:
-        return f"p = {format_p_value(report.p_value)}. {SUITS_KIND}"
-    return "p = {}, above {}".format(*_told_apart(report.p_value, report.alpha))
+def tried(profiles: Sequence[ProfileRead]) -> list[str]:
+    """Which profiles a text was read by, where these are several."""
+    if len(profiles) < 2:
+        return []
+    how = {"light": "ranks alone", "whole": "a language model", "no": "not read"}
+    said = ", ".join(f"{each.name} ({how[each.read]})" for each in profiles)
+    line = f"Tried: {said}; the p-value pays for {len(profiles)} profiles."
+    if any(each.outcome == "found" for each in profiles) and all(
+        each.read == "light" and each.missing is None for each in profiles
+    ):
+        line += " No language model was asked, as the ranks were clear enough."
+    return [line]
+
+
+def not_tried(profiles: Sequence[ProfileRead]) -> list[str]:
+    """What would add to a reading and is not here, and the commands that get it."""
+    return [_not_here(each.name, each.fetch, each.missing) for each in profiles if each.missing is not None]
+
+
+def not_here(name: str, error: CTWLError) -> str:
+    """The same of one profile, whose language model was not found."""
+    return _not_here(name, error.fetch if isinstance(error, ProxyNotFound) else None, str(error))
+
+
+def _not_here(name: str, fetch: str | None, missing: str) -> str:
+    how = f". It is not here; get it with: {fetch}" if fetch else f": {missing}"
+    return f"Not tried: the language model of {name}, which finds more than ranks alone do{how}"
+
+
+def why_none(report: Report | BodyReport) -> str:
+    """Why no code was found: the p-value, and the level or the rule that held the code back."""
+    held = report.held_back
+    if held is None or held.rule == "level":
+        return "p = {}, above {}".format(*_told_apart(report.p_value, report.alpha))
+    return f"p = {format_p_value(report.p_value)}, held back: {held.says[0].lower()}{held.says[1:]}"
+
+
+def _held(report: Report | BodyReport) -> list[str]:
+    """What to do where a p-value below the level was held back."""
+    held = report.held_back
+    return [held.advice] if held and held.rule != "level" else []
 
 
 def _one_in(p: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,19 +21,23 @@ MANY_CONTEXTS = NUMBERS.search.many_contexts
 """From so many distinct contexts on a window is of no narrow kind."""
 
 
-def light_passes(p_value: float, contexts: int, factor: float, alpha: float) -> bool:
-    """Whether a p-value by light scores is enough (spec section 10, step 8).
+HeldBy: TypeAlias = Literal["level", "few-contexts", "e-value"]
+"""The rule that a window, or a body of texts, does not pass: the p-value is above the level; by light scores it stands
+on so few contexts that it would have to be smaller; or a text that the language model expects fits the code as well."""
+
+
+def light_needs(contexts: int, factor: float, alpha: float) -> float:
+    """The largest p-value by light scores that is enough (spec section 10, step 8).
 
     Some code fits each narrow kind of text. So where the text may be of one, the p-value must be at most the level's
     square, and over all codes: then it does not matter which code was asked for.
 
     Args:
-        p_value: corrected for all that was searched.
         contexts: the distinct contexts that it stands on.
         factor: all codes of the profile, over the searched ones.
         alpha: the level.
     """
-    return p_value <= alpha if contexts >= MANY_CONTEXTS else p_value * factor <= alpha**2
+    return alpha if contexts >= MANY_CONTEXTS else alpha**2 / factor
 
 
 @dataclass(frozen=True)
@@ -125,15 +130,25 @@ class Candidate:
 
         The p-value says how rarely another code fits this text as well. That is not enough, as a code may fit all texts
         of a kind whose pairs recur. The e-value says how rarely a text that the language model expects fits this code.
-        Light scores expect no texts, see :func:`light_passes`.
+        Light scores expect no texts, see :func:`light_needs`.
 
         Args:
             alpha: the level.
             every: how many codes the profile has.
         """
+        return self.held_by(alpha, every) is None
+
+    def held_by(self, alpha: float, every: int) -> HeldBy | None:
+        """The rule that the window does not pass, see :meth:`passes`; None where it passes."""
+        if self.p_value > alpha:
+            return "level"
         if not self.by.light:
-            return self.p_value <= alpha and self.log_e >= -math.log(alpha)
-        return light_passes(self.p_value, self.contexts, every / len(self.codes), alpha)
+            return None if self.log_e >= -math.log(alpha) else "e-value"
+        return None if self.p_value <= self.needs(alpha, every) else "few-contexts"
+
+    def needs(self, alpha: float, every: int) -> float:
+        """The largest p-value that passes."""
+        return light_needs(self.contexts, every / len(self.codes), alpha) if self.by.light else alpha
 
     @property
     def order(self) -> tuple[float, float]:

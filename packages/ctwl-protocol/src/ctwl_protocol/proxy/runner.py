@@ -252,7 +252,11 @@ class Proxy:
 
 
 def open_proxy(
-    profile: str | Path | Profile, *, path: str | Path | None = None, device: str | torch.device = "cpu"
+    profile: str | Path | Profile,
+    *,
+    path: str | Path | None = None,
+    device: str | torch.device = "cpu",
+    fetch: bool = True,
 ) -> Proxy:
     """Find a profile's tokenizer. The proxy LM is found, verified and opened when it is first asked.
 
@@ -264,6 +268,7 @@ def open_proxy(
         path: where the proxy's files lie; else the cache, then the profile's source.
         device: where the proxy LM computes: "cpu", where readers need no torch; another device of torch's; or "auto",
             which is CUDA where there is one, else torch on the CPU.
+        fetch: get from the hub what is not here; else it is not found.
 
     Raises:
         ProfileUnknown, ProfileMalformed: see :func:`ctwl_protocol.get_profile`.
@@ -274,9 +279,9 @@ def open_proxy(
     profile = get_profile(profile)
     tokenizer = ProxyTokenizer.shipped(profile.tokenizer)
     if tokenizer is None:
-        files = find_files(profile, path)
+        files = find_files(profile, path, fetch=fetch)
         tokenizer = ProxyTokenizer(profile.tokenizer, files.vocab, files.merges)
-    return Proxy(profile, tokenizer, partial(load_tensors, profile, path), device)
+    return Proxy(profile, tokenizer, partial(load_tensors, profile, path, fetch=fetch), device)
 
 
 def _reader(architecture: Architecture, tensors: Callable[[], Tensors], device: str | torch.device) -> LanguageModel:

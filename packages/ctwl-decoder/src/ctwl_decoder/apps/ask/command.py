@@ -60,10 +60,7 @@ def _parser() -> argparse.ArgumentParser:
         "--seconds", type=float, default=SECONDS, help=f"for all answers together, 1 to 60 (default {SECONDS:g})"
     )
     parser.add_argument("--json", action="store_true", help="print the answers as JSON")
-    parser.add_argument(
-        "--local", type=_local, action="append", default=[], metavar="HOST=ADDRESS:PORT",
-        help="for developers: ask the detector of this host at that address by plain HTTP; may be repeated",
-    )  # fmt: skip
+    add_local(parser)
     add_alpha(parser, "all questions together")
     add_proxy_options(parser)
     parser.add_argument("--light", action="store_true", help="never load the proxy LM to read the text")
@@ -85,6 +82,14 @@ def _local(given: str) -> tuple[str, tuple[str, int]]:
     if not host or not address or not port.isdecimal():
         raise argparse.ArgumentTypeError(f"{given!r} is not HOST=ADDRESS:PORT, such as one.example=127.0.0.1:8001")
     return host.lower(), (address, int(port))
+
+
+def add_local(parser: argparse.ArgumentParser) -> None:
+    """Give a command the option that reaches a detector on this machine, ``local``: pairs of a host and its place."""
+    parser.add_argument(
+        "--local", type=_local, action="append", default=[], metavar="HOST=ADDRESS:PORT",
+        help="for developers: ask the detector of this host at that address by plain HTTP; may be repeated",
+    )  # fmt: skip
 
 
 def _read_token(file: str) -> str:

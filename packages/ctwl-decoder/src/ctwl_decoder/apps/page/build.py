@@ -9,9 +9,11 @@ import html
 import json
 import lzma
 import re
+from collections.abc import Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import Protocol
 
 from ctwl_protocol.files import open_file
 from ctwl_protocol.profile import OFFLINE, Profile
@@ -22,6 +24,19 @@ from ...options import MAX_CHARACTERS
 from ...report.model import CHAT_TOKENS, ENOUGH_TOKENS, ENOUGH_WORDS
 from ...words import english, web_folder
 from .bundle import bundle
+
+
+class Bounds(Protocol):
+    """What a service takes at once, as :class:`ctwl_decoder.apps.serve.limits.Limits` says it."""
+
+    @property
+    def characters(self) -> int:
+        """Characters of a text."""
+
+    @property
+    def body(self) -> int:
+        """Bytes of a request's body."""
+
 
 _EXAMPLES = ("marked", "edited", "human")
 
@@ -56,30 +71,32 @@ def _numbered(words: dict[str, str]) -> dict[str, str]:
 
 
 def build_page(
-    profile: Profile, trusted: Trusted, words: dict[str, str] | None = None, *, service: int | None = None
+    profiles: Sequence[Profile], trusted: Trusted, words: dict[str, str] | None = None, *, service: Bounds | None = None
 ) -> str:
-    """The page of a profile as HTML.
+    """The page of some profiles as HTML.
 
     Args:
-        profile: a published profile whose tokenizer comes with the package; or any profile where a service reads.
+        profiles: published profiles whose tokenizers come with the package; or any profiles where a service reads. Each
+            text is read by all of them.
         trusted: the registry that gives names; the page verifies its signatures.
         words: see :func:`read_words`.
-        service: the most characters that the service that shows the page reads; None where no service shows it.
+        service: the bounds of the service that shows the page; None where no service shows it.
 
     Raises:
-        OptionOutOfRange: nothing could read, since the profile's tokenizer does not come with the package.
+        OptionOutOfRange: nothing could read, since a profile's tokenizer does not come with the package.
     """
     words = words or read_words()
     page = web_folder() / "page"
     data: dict[str, object] = {"words": words, "characters": MAX_CHARACTERS, "examples": {}}
     if service is not None:
-        data["service"] = {"characters": service}
+        data["service"] = {"characters": service.characters, "bytes": service.body}
         words = words | {name: words[f"{name}-service"] for name in ("introduction", "about-more")}
-    if _is_readable(profile):
-        data |= reader_data(profile, trusted) | {"engine": bundle(page / "worker.js")}
+    unreadable = [profile.name for profile in profiles if not _is_readable(profile)]
+    if not unreadable:
+        data |= reader_data(profiles, trusted) | {"engine": bundle(page / "worker.js")}
     elif service is None:
         raise OptionOutOfRange(
-            f"the tokenizer of {profile.name} does not come with this package; name a published one, such as {OFFLINE}"
+            f"the tokenizer of {unreadable[0]} does not come with this package; name a published one, such as {OFFLINE}"
         )
     script, style = bundle(page / "page.js"), (page / "page.css").read_text(encoding="utf-8")
     # 'wasm-unsafe-eval' lets the page compile its own WebAssembly. It allows no script, unlike 'unsafe-eval'.
@@ -122,16 +139,23 @@ def _is_readable(profile: Profile) -> bool:
     return profile.is_public and (_published(profile) / "merges.txt.xz").is_file()
 
 
-def reader_data(profile: Profile, trusted: Trusted) -> dict[str, object]:
-    """What threads that read by themselves need, and the examples of the profile."""
-    folder, page = _published(profile), web_folder() / "page"
+def reader_data(profiles: Sequence[Profile], trusted: Trusted) -> dict[str, object]:
+    """What threads that read by themselves need, and the examples."""
+    page = web_folder() / "page"
+    return {
+        "profiles": [_profile_data(profile) for profile in profiles],
+        "root": _base64(trusted.root_bytes),
+        "registry": _base64(trusted.registry_bytes),
+        "examples": {name: (page / "examples" / f"{name}.txt").read_text("utf-8") for name in _EXAMPLES},
+    }
+
+
+def _profile_data(profile: Profile) -> dict[str, object]:
+    folder = _published(profile)
     return {
         "profile": json.loads(profile.to_json()),
         "alphabet": json.loads((folder / "alphabet.json").read_bytes()),
         "merges": _base64(gzip.compress(lzma.decompress((folder / "merges.txt.xz").read_bytes()), 9, mtime=0)),
-        "root": _base64(trusted.root_bytes),
-        "registry": _base64(trusted.registry_bytes),
-        "examples": {name: (page / "examples" / f"{name}.txt").read_text("utf-8") for name in _EXAMPLES},
     }
 
 

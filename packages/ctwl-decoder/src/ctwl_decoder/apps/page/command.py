@@ -17,9 +17,10 @@ from ctwl_protocol import get_profile
 from ctwl_protocol.command import closed_output_is_fine, command_parser, help_in
 from ctwl_protocol.environment import PROFILE, REGISTRY
 from ctwl_protocol.files import make_folder, write_atomically
-from ctwl_protocol.profile import OFFLINE
+from ctwl_protocol.profile import read_by_default
 from ctwl_protocol.registry import load_trusted
 
+from ...options import named_profiles
 from ...words import web_folder
 from .build import build_page, read_words
 
@@ -31,8 +32,9 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--out", metavar="FOLDER", type=Path, help="folder for the page; made if need be")
     parser.add_argument(
         "--profile",
-        default=PROFILE.value() or OFFLINE,
-        help=f"a published profile (default: ${PROFILE.name}, else {OFFLINE})",
+        action="append",
+        help=f"read by this published profile alone; may be repeated (default: ${PROFILE.name}, else "
+        f"{' and '.join(read_by_default())})",
     )
     parser.add_argument("--words", metavar="FILE", type=Path, help="the page's words in another language, as JSON")
     parser.add_argument("--print-words", action="store_true", help="print the English words and stop")
@@ -43,7 +45,8 @@ def main(argv: Sequence[str]) -> int:
         return 0
     if arguments.out is None:
         parser.error("name a folder for the page: --out FOLDER")
-    page = build_page(get_profile(arguments.profile), load_trusted(), read_words(arguments.words))
+    profiles = named_profiles(arguments) or list(map(get_profile, read_by_default()))
+    page = build_page(profiles, load_trusted(), read_words(arguments.words))
     path = arguments.out / "index.html"
     make_folder(arguments.out)
     write_atomically(path, page.encode())

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ctwl_protocol import Profile, canonical, get_profile
+from ctwl_protocol import STANDARD, Profile, canonical, get_profile
 from ctwl_protocol.command import closed_output_is_fine, command_parser, day, help_in, note
-from ctwl_protocol.environment import CACHE, PROXY, REGISTRY
+from ctwl_protocol.environment import CACHE, PROFILE, PROXY, REGISTRY
 from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.files import write_atomically
 from ctwl_protocol.profile.private import certificate_of, certified
@@ -20,7 +20,7 @@ from ctwl_protocol.registry.store import OFFERED, trusted_with
 
 from ...documents.files import read_text
 from ...errors import OptionOutOfRange, OutputExists, ProofUnfounded
-from ...options import add_alpha, add_proxy_options, check_alpha
+from ...options import add_alpha, add_profile, add_proxy_options, check_alpha
 from ...report.wording import describe
 from ...text.input import read_bytes
 from .document import Proof
@@ -45,7 +45,8 @@ def _prove_parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="the proof to write; never overwritten")
     parser.add_argument("--registry", metavar="FILE", help=OFFERED)
     add_alpha(parser)
-    add_proxy_options(parser, device=False)
+    add_profile(parser)
+    add_proxy_options(parser, profiles=False, device=False)
     return parser
 
 
@@ -62,7 +63,7 @@ def _verify_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--text", metavar="FILE", help="the text in question, to compare with the one in the proof")
     parser.add_argument("--registry", metavar="FILE", help=OFFERED)
-    add_proxy_options(parser, profile=False, device=False)
+    add_proxy_options(parser, profiles=False, device=False)
     add_alpha(parser)
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     return parser
@@ -82,7 +83,7 @@ def main_prove(argv: Sequence[str]) -> int:
     check_alpha(arguments.alpha)
     if arguments.out.exists():
         raise OutputExists(f"{arguments.out} exists already; name another file")
-    text, profile = read_text(arguments.file), get_profile(arguments.profile)
+    text, profile = read_text(arguments.file), get_profile(arguments.profile or PROFILE.value() or STANDARD)
     found = certificate_of(profile, trusted_with(arguments.registry).registry)
     decoder = _open_decoder(certified(profile, found.challenge), arguments)
     report = decoder.decode(text, alpha=arguments.alpha, score="whole")

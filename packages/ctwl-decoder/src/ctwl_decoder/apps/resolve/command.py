@@ -16,7 +16,7 @@ import argparse
 import json
 from collections.abc import Sequence
 
-from ctwl_protocol import Beacon, get_profile
+from ctwl_protocol import Beacon
 from ctwl_protocol.command import closed_output_is_fine, command_parser, help_in
 from ctwl_protocol.environment import PROXY, REGISTRY
 from ctwl_protocol.profile import has_public_key
@@ -24,7 +24,7 @@ from ctwl_protocol.registry import Trusted, load_trusted
 
 from ...documents.files import read_text
 from ...errors import OptionOutOfRange
-from ...options import add_alpha, add_proxy_options
+from ...options import add_alpha, add_proxy_options, named_profiles
 from ...report.model import Report
 from ...report.signposts import Resolution, resolve_code, resolve_provider
 from ...report.wording import headline
@@ -63,13 +63,14 @@ def read_codes(arguments: argparse.Namespace, registry: Trusted, text: str) -> R
         OptionOutOfRange: the profile is private, so that no registry says anything of its codes.
         CTWLError: see :meth:`ctwl_decoder.Decoder.decode`.
     """
-    profile = get_profile(arguments.profile)
-    if not has_public_key(profile):
-        raise OptionOutOfRange(f"the registry says nothing about the codes of {profile.name}, a private profile")
-    from ...decoder import Decoder
+    profiles = named_profiles(arguments)
+    for profile in profiles or []:
+        if not has_public_key(profile):
+            raise OptionOutOfRange(f"the registry says nothing about the codes of {profile.name}, a private profile")
+    from ...profiles import Decoders
 
-    decoder = Decoder.open(profile, proxy_path=arguments.proxy, device=arguments.device, registry=registry)
-    return decoder.decode(text, alpha=arguments.alpha, score="light" if arguments.light else "auto")
+    decoders = Decoders.open(profiles, proxy_path=arguments.proxy, device=arguments.device, registry=registry)
+    return decoders.decode(text, alpha=arguments.alpha, score="light" if arguments.light else "auto")
 
 
 def _codes(report: Report) -> list[int]:

@@ -24,8 +24,9 @@ examples:
 
 Read the results with any Parquet reader, in Python with pyarrow.parquet.read_table("results.parquet"). The fewer codes
 are searched, the shorter a text may be, and the smaller its p-value. ctwl-decode, without scan, searches all codes
-beside the registered ones: read in the same way (--full, --light), its p-values are twice as large. Each document is
-tested at the level alpha, which so many human texts pass by chance, so read the p_value.
+beside the registered ones: read in the same way (--full, --light), its p-values are twice as large. A published
+profile that you do not name, and whose language model is not here, is read by ranks alone; the first lines name it.
+Each document is tested at the level alpha, which so many human texts pass by chance, so read the p_value.
 exit status: 0 done; 1 done, but some files were skipped or not read to their end, and the last lines name them; 2 an
 error; 130 interrupted.
 """  # noqa: D405 - as argparse writes its headings
@@ -41,12 +42,12 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ctwl_protocol import STANDARD
 from ctwl_protocol.command import command_parser, harmless, help_in, note, run_command
-from ctwl_protocol.environment import PROFILE, PROXY, REGISTRY
+from ctwl_protocol.environment import PROXY, REGISTRY
 
 from ...errors import needing
-from ...options import SCREEN, add_alpha, add_beacons, add_proxy_options
+from ...options import SCREEN, add_alpha, add_beacons, add_proxy_options, named_profiles
+from ...report.wording import not_here
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("places", metavar="PATH", nargs="+", help="a file, a folder, or a URL of either")
     parser.add_argument("--out", metavar="FILE", type=_here, required=True, help="the Parquet file to write")
     _add_search(parser)
-    add_proxy_options(parser, several=True)
+    add_proxy_options(parser)
     _add_records(parser)
     job = parser.add_argument_group("the job")
     job.add_argument(
@@ -138,7 +139,7 @@ def _settings(arguments: argparse.Namespace) -> Settings:
     from ...batch import Settings
 
     return Settings(
-        profiles=arguments.profile or [PROFILE.value() or STANDARD],
+        profiles=named_profiles(arguments),
         alpha=arguments.alpha,
         beacons=arguments.beacon,
         all_codes=arguments.all_codes,
@@ -191,11 +192,14 @@ def _scan(arguments: argparse.Namespace) -> int:
         from .ray import on_cluster
 
         engine = on_cluster(arguments.ray or None)
+    reader = ChunkReader(settings, arguments.proxy, arguments.device)
+    for name, error in reader.missing.items():
+        note(f"ctwl-decode: {not_here(name, error)}")
     with _progress(quiet=arguments.quiet) as watch:
         summary = scan(
             [place if "://" in place else Path(place) for place in arguments.places],
             arguments.out,
-            ChunkReader(settings, arguments.proxy, arguments.device),
+            reader,
             columns=Columns(arguments.text_column, tuple(arguments.keep)),
             engine=engine,
             restart=arguments.restart,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated
 
@@ -31,8 +31,8 @@ from .front import Front
 from .limits import Limits
 from .manifests import Manifests
 from .operation import accepts, add_error_handlers, add_operation, takes_json
-from .problems import PROBLEMS, Problem, page
-from .schema import About, Question, text_in
+from .problems import PROBLEMS, Problem, page, refusals
+from .schema import About, Question, Words, text_in
 from .service import Service
 
 _FILES = "; send a file to /report, in a form (multipart/form-data)"
@@ -40,17 +40,29 @@ _PROBLEM = {"application/json": {"schema": {"$ref": "#/components/schemas/Proble
 
 
 def create_app(
-    proxy: Proxy, limits: Limits | None = None, manifests: Manifests | None = None, network: Network | None = None
+    proxy: Proxy | Sequence[Proxy],
+    limits: Limits | None = None,
+    manifests: Manifests | None = None,
+    network: Network | None = None,
+    *,
+    optional: bool = False,
 ) -> FastAPI:
-    """The service as an ASGI app, which takes over the proxy LM; it is loaded when the app starts.
+    """The service as an ASGI app, which takes over the proxy LMs; they are loaded when the app starts.
 
     Args:
-        proxy: the proxy LM of the profile to decode.
+        proxy: the proxy LM of the profile to decode, or of each of several profiles.
         limits: the limits.
         manifests: the C2PA manifests of codes; None leaves out the routes of the Soft Binding Resolution API.
         network: by which the detectors of the registry are asked; None leaves out the routes that ask.
+        optional: see :class:`.Decoders`.
+
+    Raises:
+        OptionOutOfRange: manifests for several profiles.
     """
-    service = Service(proxy, limits or Limits())
+    proxies = [proxy] if isinstance(proxy, Proxy) else list(proxy)
+    if manifests is not None and len(proxies) > 1:
+        raise OptionOutOfRange("--manifests are of one profile's codes; name it: --profile NAME")
+    service = Service(proxies, limits or Limits(), optional=optional)
     app = FastAPIOffline(  # FastAPI's own documentation page loads its scripts from another site
         redoc_url=None,
         redirect_slashes=False,  # a redirect would repeat the client's Host
@@ -67,10 +79,10 @@ def create_app(
     _add_decoding(app, service, consents)
     _add_resolver(app, service)
     if manifests is not None:
-        add_c2pa(app, service, proxy.profile, manifests)
+        add_c2pa(app, service, proxies[0].profile, manifests)
     if network is not None and consents is not None:
         add_asking(app, service, network, consents)
-    _add_about(app, About.of(proxy.profile, service.limits))
+    _add_about(app, About.of([each.profile for each in proxies], service.limits))
     add_operation(app, service.admission, service.metrics)
     add_error_handlers(app, service.metrics)
     endpoints = frozenset([*app.openapi()["paths"], "/openapi.json", "/docs"])
@@ -92,6 +104,18 @@ def _add_decoding(app: FastAPI, service: Service, consents: Consents | None) -> 
     @app.post("/v1/detect", summary="Decode a text, for verification plug-ins", **takes_json(_FILES))
     async def detect(question: Question, request: Request) -> Detection:
         return Detection.of(await decode(question, request))
+
+    @app.post(
+        "/v1/words",
+        responses=refusals(),
+        dependencies=[accepts("multipart/form-data", advice="; send a file in a form")],
+        summary="The words of a document, such as a PDF",
+    )
+    async def words(request: Request, file: Annotated[UploadFile, File(description="The document.")]) -> Words:
+        data = await file.read()
+        kind = outer_kind(data)
+        opens = partial(words_in, data, kind, "the file") if kind else partial(text_in, data, None, "the file")
+        return Words(text=await service.open(request, opens))
 
     @app.post(
         "/report",
@@ -140,6 +164,6 @@ def _add_resolver(app: FastAPI, service: Service) -> None:
 
 
 def _add_about(app: FastAPI, about: About) -> None:
-    @app.get("/v1/profile", summary="The profile and the limits")
+    @app.get("/v1/profile", summary="The profiles and the limits")
     async def profile() -> About:
         return about

@@ -2,7 +2,7 @@
 
 examples:
   ctwl-decode serve                                       http://127.0.0.1:8000/ for this machine
-  ctwl-decode serve --profile org.ctwl.smollm2-135m.1     without a download
+  ctwl-decode serve --profile org.ctwl.smollm2-135m.1     for texts of one profile
   ctwl-decode serve --host 0.0.0.0                        for a network that you trust
   ctwl-decode serve --trust-proxy 127.0.0.1               for the world, behind a reverse proxy on this machine
 
@@ -29,12 +29,13 @@ import argparse
 from collections.abc import Sequence
 from contextlib import closing
 
-from ctwl_protocol import get_profile
-from ctwl_protocol.command import command_parser, help_in, run_command
+from ctwl_protocol.command import command_parser, help_in, note, run_command
 from ctwl_protocol.environment import PROXY, REGISTRY
 
-from ...errors import needing
-from ...options import add_proxy_options
+from ...errors import OptionOutOfRange, needing
+from ...options import add_proxy_options, named_profiles
+from ...report.wording import not_here
+from ..ask.command import add_local
 from .running import add_service_options, bind, for_this_machine, limits_of, log_requests, run_until_stopped, trusted_of
 
 
@@ -55,29 +56,34 @@ def _parser() -> argparse.ArgumentParser:
         help="let people and programs ask the detectors that the registry names, through "
         "this service, after their consent (default: it asks nobody)",
     )
+    add_local(parser)
     return parser
 
 
 def _serve(arguments: argparse.Namespace) -> int:
     limits = limits_of(arguments)
-    profile = get_profile(arguments.profile)  # a wrong name fails before a model is loaded
+    profiles = named_profiles(arguments)  # a wrong name fails before a model is loaded
+    if arguments.manifests and len(profiles or []) != 1:
+        raise OptionOutOfRange("--manifests are of one profile's codes; name it: --profile NAME")
     with closing(bind(arguments.host, arguments.port)) as listener:
         with needing("serve", "serving"):
             from ..ask.wire import Network
             from .app import create_app
             from .c2pa import manifests_of
         trusted = trusted_of(arguments, listener)
-        from ctwl_protocol.proxy import open_proxy
-
-        from ...decoder import Decoder
+        from ...profiles import Decoders
 
         log_requests(access_log=arguments.access_log)
-        manifests = manifests_of(arguments.manifests, profile) if arguments.manifests else None
-        proxy = open_proxy(profile, path=arguments.proxy, device=arguments.device)
-        Decoder(proxy).load()  # what is missing is reported before anything is served
-        app = create_app(proxy, limits, manifests, Network() if arguments.ask else None)
+        manifests = manifests_of(arguments.manifests, profiles[0]) if arguments.manifests and profiles else None
+        decoders = Decoders.open(profiles, proxy_path=arguments.proxy, device=arguments.device)
+        for name, error in decoders.load().items():  # what is missing is reported before anything is served
+            note(f"ctwl-decode: {not_here(name, error)}")
+        proxies = [each.proxy for each in decoders.decoders]
+        network = Network(dict(arguments.local)) if arguments.ask else None
+        app = create_app(proxies, limits, manifests, network, optional=decoders.optional)
         guarded = for_this_machine(app, listener, trusted)
-        run_until_stopped(guarded, limits, listener, trusted, f"ctwl-decode: serving {profile.name}")
+        names = " and ".join(each.profile.name for each in proxies)
+        run_until_stopped(guarded, limits, listener, trusted, f"ctwl-decode: serving {names}")
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from email.message import Message
 from typing import Annotated, Any
 
@@ -79,24 +80,40 @@ class Question(BaseModel):
     )
 
 
-class About(BaseModel):
-    """The profile that this service decodes, and its limits."""
+class Words(BaseModel):
+    """The words of a document."""
+
+    text: str = Field(description="The words, as POST /v1/decode takes them.")
+
+
+class AboutProfile(BaseModel):
+    """A profile."""
 
     name: str = Field(description="The profile's name.")
     digest: str = Field(description="SHA-256 of the profile's canonical encoding.")
     profile: dict[str, Any] = Field(description="The profile; a private one without its key.")
+
+    @classmethod
+    def of(cls, profile: Profile) -> AboutProfile:
+        """What anybody may know of a profile."""
+        shown = profile.model_dump(mode="json", exclude=set() if has_public_key(profile) else {"key"})
+        return cls(name=profile.name, digest=profile.digest, profile=shown)
+
+
+class About(BaseModel):
+    """The profiles that this service decodes, and its limits."""
+
+    profiles: list[AboutProfile] = Field(description="The profiles. Each text is read by all of them.")
     max_bytes: int = Field(description="Bytes that a request's body may have.")
     max_characters: int = Field(description="Characters that a text may have.")
     max_tokens: int = Field(description="Tokens that a text may have.")
     max_seconds: float = Field(description="Seconds that a request may take.")
 
     @classmethod
-    def of(cls, profile: Profile, limits: Limits) -> About:
-        """The facts about a service of this profile."""
+    def of(cls, profiles: Iterable[Profile], limits: Limits) -> About:
+        """The facts about a service of these profiles."""
         return cls(
-            name=profile.name,
-            digest=profile.digest,
-            profile=profile.model_dump(mode="json", exclude=set() if has_public_key(profile) else {"key"}),
+            profiles=list(map(AboutProfile.of, profiles)),
             max_bytes=limits.body,
             max_characters=limits.characters,
             max_tokens=limits.tokens,

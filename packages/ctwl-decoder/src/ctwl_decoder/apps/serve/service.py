@@ -1,10 +1,10 @@
-"""One proxy LM for many requests: what the endpoints call, and what starts and stops with the server."""
+"""Proxy LMs for many requests: what the endpoints call, and what starts and stops with the server."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from threading import Event
@@ -19,6 +19,7 @@ from ctwl_protocol.registry import Trusted
 from ...decoder import Decoder
 from ...documents.kinds import hides_words, refusal
 from ...errors import InputTooLarge, ManifestsUnavailable, NotOpened, RequestCancelled
+from ...profiles import Decoders
 from ...report.analysis import Analysis
 from ..page.build import build_page
 from .admission import Admission, client_of
@@ -39,7 +40,7 @@ _logger = logging.getLogger(__name__)
 
 
 class Service:
-    """A proxy LM that many requests share.
+    """Proxy LMs that many requests share.
 
     Attributes:
         limits: the limits.
@@ -48,24 +49,27 @@ class Service:
         page: the page for people, as HTML.
     """
 
-    def __init__(self, proxy: Proxy, limits: Limits) -> None:
+    def __init__(self, proxies: Sequence[Proxy], limits: Limits, *, optional: bool = False) -> None:
+        """Share the proxy LMs of some profiles; see :class:`.Decoders` for ``optional``."""
         self.limits = limits
         self.admission = Admission(limits)
         self.metrics = Metrics(self.admission)
         self._look_ups = Admission(limits)
-        self._proxy = proxy
+        self._proxies, self._optional = proxies, optional
         self._proxy_thread = ThreadPoolExecutor(1, thread_name_prefix="ctwl-proxy")
         self._use_registry()
 
     def _use_registry(self) -> None:
         """Read the trusted registry, and make anew what depends on it."""
-        self._decoder = Decoder(self._proxy, max_tokens=self.limits.tokens)
-        self.page = build_page(self._proxy.profile, self._decoder.registry, service=self.limits.characters)
+        own = [Decoder(proxy, max_tokens=self.limits.tokens) for proxy in self._proxies]
+        self._decoders = Decoders(own, optional=self._optional)
+        profiles = [proxy.profile for proxy in self._proxies]
+        self.page = build_page(profiles, self.registry, service=self.limits)
 
     @property
     def registry(self) -> Trusted:
         """The registry that gives the names; it is loaded anew from time to time."""
-        return self._decoder.registry
+        return self._decoders.registry
 
     async def decode(
         self, request: Request, text: str | Callable[[], str], then: Callable[[Analysis], T], **options: Any
@@ -76,7 +80,7 @@ class Service:
             request: the request, whose body has been read.
             text: the text, or what opens it in the thread.
             then: makes the answer.
-            options: see :meth:`ctwl_decoder.Decoder.analyse`.
+            options: see :meth:`.Decoders.analyse`.
 
         Raises:
             InputTooLarge: the text is longer than the limits allow.
@@ -92,13 +96,31 @@ class Service:
                     raise refusal(kind)
                 why = f"the text is {kind.called}, in which no words can be read"
                 raise NotOpened(f"{why}; send the words in it, or the file to /report")
-        turns = Turns(self._proxy, self._proxy_thread, self.metrics.positions.inc)
-        decoder, client = self._decoder.with_weigh(turns), client_of(request.scope["client"])
+        cancelled, client = Event(), client_of(request.scope["client"])
+        decoders = self._decoders.with_weigh(
+            lambda decoder: Turns(decoder.proxy, self._proxy_thread, self.metrics.positions.inc, cancelled)
+        )
         try:
-            work = self.admission.run(client, lambda: then(decoder.analyse(self._opened(text), **options)))
+            work = self.admission.run(client, lambda: then(decoders.analyse(self._opened(text), **options)))
             return await while_connected(request, work)
         finally:
-            turns.cancel()
+            cancelled.set()
+
+    async def open(self, request: Request, words: Callable[[], str]) -> str:
+        """The words of a document, which is opened in a thread.
+
+        Args:
+            request: the request, whose body has been read.
+            words: opens it.
+
+        Raises:
+            InputTooLarge: it has more characters than the limits allow.
+            ServiceBusy, TooManyAtOnce: see :meth:`Admission.run`.
+            RequestCancelled: the client closed the connection.
+            CTWLError: what ``words`` raises.
+        """
+        work = self.admission.run(client_of(request.scope["client"]), lambda: self._opened(words))
+        return await while_connected(request, work)
 
     def _opened(self, text: str | Callable[[], str]) -> str:
         if isinstance(text, str):
@@ -154,9 +176,9 @@ class Service:
             await asyncio.to_thread(self._look_ups.close)
 
     def _warm_up(self) -> None:
-        decoder = Decoder(self._proxy, registry=self.registry)  # within no limit
+        own = [Decoder(proxy, registry=self.registry) for proxy in self._proxies]  # within no limit
         for score in ("light", "whole"):
-            decoder.decode(_WARM_UP, score=score)
+            Decoders(own, optional=self._optional).decode(_WARM_UP, score=score)
 
     async def _refresh(self) -> None:
         """Reload the trusted registry from time to time; keep the old one where the new one is damaged."""

@@ -1,0 +1,272 @@
+"""Reading by several profiles: one test on a text, whose p-value pays for the number of profiles.
+
+Nobody knows the profile of a text from elsewhere. So all published ones are tried where none is named, the quick
+readings of all before a language model is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ctwl_protocol import get_profile
+from ctwl_protocol.errors import CTWLError, ProxyNotFound
+from ctwl_protocol.profile import read_by_default
+from ctwl_protocol.profile.document import Profile
+from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol.records.sealing import ProviderKeys
+from ctwl_protocol.registry import Trusted
+
+from .decoder import Decoder, Progress, Reading
+from .errors import ExtraMissing, OptionOutOfRange
+from .options import ALPHA, ScoreName
+from .reading_model import ReadingModel
+from .report.analysis import Analysis
+from .report.model import BodyReport, ProfileRead, Report
+from .report.wording import held_back
+from .statistics.evidence import Weigh
+from .statistics.scores import Score
+
+_ReportT = TypeVar("_ReportT", Report, BodyReport)
+
+
+class Decoders:
+    """Decoders of several profiles, which read a text as one test.
+
+    >>> decoders = Decoders.open()
+    >>> report = decoders.decode(letter)
+    >>> report.outcome, report.provider, report.profile, len(report.profiles)
+    ('found', 700, 'org.ctwl.smollm2-135m.1', 2)
+
+    Attributes:
+        decoders: a decoder for each profile.
+        optional: whether a profile whose language model is not here is read by ranks alone, and named in the report.
+            Else that is an error.
+    """
+
+    def __init__(self, decoders: Sequence[Decoder], *, optional: bool = False) -> None:
+        self.decoders, self.optional = tuple(decoders), optional
+
+    @classmethod
+    def open(
+        cls,
+        profiles: Iterable[str | Path | Profile] | None = None,
+        *,
+        proxy_path: str | Path | None = None,
+        device: str = "cpu",
+        reading_model: str | Path | None = None,
+        prompt: str | None = None,
+        keys: ProviderKeys | None = None,
+        **options: Any,
+    ) -> Decoders:
+        """Make a decoder for each profile.
+
+        Args:
+            profiles: profiles, or their names or files; None for all published ones. Of these no language model is
+                fetched, and one that is not here is named in the report.
+            proxy_path: see :meth:`Decoder.open`; for one profile alone.
+            device: see :meth:`Decoder.open`.
+            reading_model: see :meth:`Decoder.open`.
+            prompt: see :meth:`Decoder.open`.
+            keys: see :class:`Decoder`.
+            options: the other options of :class:`Decoder`.
+
+        Raises:
+            OptionOutOfRange: a folder of files for several profiles.
+            CTWLError: see :meth:`Decoder.open`.
+        """
+        proxies = open_proxies(profiles, proxy_path, device)
+        models: Sequence[ReadingModel | None] = [None] * len(proxies)
+        if reading_model:
+            models = ReadingModel.open_each(reading_model, proxies, prompt, device)
+        given = {"keys": keys, **options}
+        pairs = zip(proxies, models, strict=True)
+        return cls([Decoder(proxy, reading_model=own, **given) for proxy, own in pairs], optional=profiles is None)
+
+    @property
+    def registry(self) -> Trusted:
+        """Gives the names of providers and the registered layouts."""
+        return self.decoders[0].registry
+
+    def with_weigh(self, weigh: Callable[[Decoder], Weigh]) -> Decoders:
+        """The same decoders, which take the rivals at a text's positions from elsewhere."""
+        return Decoders([each.with_weigh(weigh(each)) for each in self.decoders], optional=self.optional)
+
+    def load(self) -> dict[str, CTWLError]:
+        """Load the language models, if they are not loaded; where some may be missing, why, by the profile's name.
+
+        Raises:
+            CTWLError: see :meth:`Decoder.load`; where some may be missing, none is here.
+        """
+        missing: dict[str, CTWLError] = {}
+        for decoder in self.decoders:
+            try:
+                decoder.load()
+            except (ProxyNotFound, ExtraMissing) as error:
+                if not self.optional or len(missing) + 1 == len(self.decoders):
+                    raise
+                missing[decoder.profile.name] = error
+        return missing
+
+    def decode(self, text: str, **options: Any) -> Report:
+        """Read which codes a text carries and where, see :meth:`Decoder.decode`; ``alpha`` is for all profiles."""
+        return self.analyse(text, **options).report
+
+    def analyse(
+        self,
+        text: str,
+        *,
+        alpha: float = ALPHA,
+        score: Score | ScoreName = "auto",
+        beacons: Iterable[tuple[int, int]] | None = None,
+        progress: Progress = lambda done, total: None,
+    ) -> Analysis:
+        """:meth:`decode`, with the evidence at each token beside the report.
+
+        All profiles are read a step at a time, and no further where one is conclusive.
+        """
+        paid = len(self.decoders)
+        beacons = None if beacons is None else list(beacons)
+        readings = [each.begin(text, alpha=alpha / paid, score=score, beacons=beacons) for each in self.decoders]
+        missing = self._read(readings, progress)
+        begun = {each.profile.name: each.analysis() for each in readings if each.begun}
+        if not begun:  # nothing but the language models was asked for
+            raise next(iter(missing.values()))
+        found = min(begun.values(), key=lambda each: (not each.report.detected, each.report.p_value))
+        told = [
+            _told(each.profile, begun[each.profile.name].report if each.begun else None, paid, missing)
+            for each in readings
+        ]
+        return replace(found, report=paying(found.report, paid, alpha).model_copy(update={"profiles": told}))
+
+    def _read(self, readings: Sequence[Reading], progress: Progress) -> dict[str, CTWLError]:
+        """Read a text by all profiles; why a language model that may be missing is, by the profile's name."""
+        missing: dict[str, CTWLError] = {}
+        running = {reading: reading.steps(progress) for reading in readings}
+        while running:
+            for reading, steps in list(running.items()):
+                try:
+                    next(steps)
+                except StopIteration:
+                    del running[reading]
+                except (ProxyNotFound, ExtraMissing) as error:
+                    if not self.optional:
+                        raise
+                    del running[reading]
+                    missing[reading.profile.name] = error
+                if reading.is_conclusive:
+                    return missing
+        return missing
+
+    def decode_together(self, texts: Sequence[str], *, alpha: float = ALPHA, **options: Any) -> BodyReport:
+        """Read several texts of one origin as one body, see :meth:`Decoder.decode_together`.
+
+        Where language models may be missing, the light scores alone read by a profile whose model is.
+        """
+        paid, missing = len(self.decoders), dict[str, CTWLError]()
+        reports: list[BodyReport | None] = []
+        for decoder in self.decoders:
+            try:
+                reports.append(decoder.decode_together(texts, alpha=alpha / paid, **options))
+            except (ProxyNotFound, ExtraMissing) as error:
+                if not self.optional:
+                    raise
+                missing[decoder.profile.name] = error
+                light = options.get("score", "auto") == "auto"
+                how = {**options, "score": "light"}
+                reports.append(decoder.decode_together(texts, alpha=alpha / paid, **how) if light else None)
+        begun = [report for report in reports if report]
+        if not begun:
+            raise next(iter(missing.values()))
+        found = min(begun, key=lambda each: (not each.detected, each.p_value))
+        pairs = zip(self.decoders, reports, strict=True)
+        told = [_told(decoder.profile, report, paid, missing) for decoder, report in pairs]
+        return paying(found, paid, alpha).model_copy(update={"profiles": told})
+
+
+def decode(text: str, profile: str | Path | Profile | None = None, *, alpha: float = ALPHA) -> Report:
+    """Decode one text; for many, or with other options, keep :class:`Decoders` or a :class:`Decoder`.
+
+    >>> str(decode("Too short for a code.", "org.ctwl.smollm2-135m.1"))
+    'too-short: p = 1, 6 tokens, org.ctwl.smollm2-135m.1'
+
+    The proxy LMs stay loaded for the next call with the same profile.
+
+    Args:
+        text: the text.
+        profile: a profile, its name or its file; None for all published ones, see :meth:`Decoders.open`.
+        alpha: level of the test.
+
+    Raises:
+        CTWLError: see :meth:`Decoders.open` and :meth:`Decoder.decode`.
+    """
+    return Decoders([Decoder(proxy) for proxy in _opened(profile)], optional=profile is None).decode(text, alpha=alpha)
+
+
+@lru_cache(maxsize=1)
+def _opened(profile: str | Path | Profile | None) -> list[Proxy]:
+    return open_proxies(None if profile is None else [profile])
+
+
+def open_proxies(
+    profiles: Iterable[str | Path | Profile] | None, path: str | Path | None = None, device: str = "cpu"
+) -> list[Proxy]:
+    """The proxy LM of each profile; profiles of one proxy LM share it.
+
+    Args:
+        profiles: profiles, or their names or files; None for all published ones, of which nothing is fetched.
+        path: see :func:`ctwl_protocol.proxy.open_proxy`.
+        device: see there.
+
+    Raises:
+        OptionOutOfRange: there is no profile, or a path for several.
+        CTWLError: see there.
+    """
+    named = dict.fromkeys(map(get_profile, read_by_default() if profiles is None else profiles))
+    if not named:
+        raise OptionOutOfRange("name the profiles in a list of one or more")
+    if path is not None and len(named) > 1:
+        raise OptionOutOfRange("--proxy has the files of one proxy LM, so name its profile too: --profile NAME")
+    proxies: list[Proxy] = []
+    for profile in named:
+        parts = profile.proxy, profile.tokenizer
+        same = next((proxy for proxy in proxies if (proxy.profile.proxy, proxy.profile.tokenizer) == parts), None)
+        shared = same and same.shared_with(profile)
+        proxies.append(shared or open_proxy(profile, path=path, device=device, fetch=profiles is not None))
+    return proxies
+
+
+def paying(report: _ReportT, paid: int, alpha: float) -> _ReportT:
+    """A report whose p-values pay for so many profiles, beside the level of all of them."""
+    if paid == 1:
+        return report
+
+    def pay(part: Any) -> Any:
+        return part and part.model_copy(update={"p_value": min(1.0, paid * part.p_value)})
+
+    paid_for, held = pay(report).model_copy(update={"alpha": alpha}), report.held_back
+    if held is not None:
+        whole, own = report.read == "whole", getattr(report, "reading_model", None) is not None
+        told = held_back(held.rule, paid * (held.needed or 0.0), held.contexts, light=not whole, own=own)
+        paid_for = paid_for.model_copy(update={"held_back": told})
+    if isinstance(paid_for, Report):
+        more = {"spans": [pay(span) for span in paid_for.spans], "likeliest": pay(paid_for.likeliest)}
+        paid_for = paid_for.model_copy(update=more)
+    return paid_for  # type: ignore[no-any-return]
+
+
+def _told(
+    profile: Profile, report: Report | BodyReport | None, paid: int, missing: Mapping[str, CTWLError]
+) -> ProfileRead:
+    error = missing.get(profile.name)
+    return ProfileRead(
+        name=profile.name,
+        read="no" if report is None else report.read,
+        outcome=None if report is None else report.outcome,
+        p_value=None if report is None else min(1.0, paid * report.p_value),
+        missing=None if error is None else str(error),
+        fetch=(isinstance(error, ProxyNotFound) and error.fetch) or None,
+    )
