@@ -288,8 +288,8 @@ def main() -> None:
         folder = options.keep or Path(name)
         folder.mkdir(parents=True, exist_ok=not options.keep)
         page = rehearsed(PAGE.read_text(encoding="utf-8"), folder.resolve())
-    block = f"<!-- growth -->\n{growth()}\n<!-- end growth -->"
-    PAGE.write_text(re.sub(r"<!-- growth -->.*<!-- end growth -->", block, page, flags=re.S), encoding="utf-8")
+    block = f"<!-- ten years -->\n{growth()}\n<!-- end ten years -->"
+    PAGE.write_text(re.sub(r"<!-- ten years -->.*<!-- end ten years -->", block, page, flags=re.S), encoding="utf-8")
 
 
 if __name__ == "__main__":
