@@ -78,7 +78,6 @@ async function read() {
   result.hidden = true;
   if (text.value.trim() === "") return tell(say("empty"), true);
   if (!(await unpack()) || busy) return;
-  if (text.value !== shownExample) element("example").hidden = true;
   given = text.value;
   start("reading");
   if (threads) threads.read(given);
@@ -86,8 +85,6 @@ async function read() {
 }
 
 let given = "";
-/** The example that was chosen last. */
-let shownExample = null;
 /** Whether an example was chosen before the page could read. */
 let wanted = false;
 
@@ -263,9 +260,8 @@ for (const [name, example] of Object.entries(data.examples)) {
   choice.type = "button";
   choice.textContent = say(`example-${name}`);
   choice.addEventListener("click", () => {
-    text.value = shownExample = example;
+    text.value = example;
     tell("");
-    element("example").hidden = name === "human";
     wanted = button.disabled && !busy;
     read();
   });

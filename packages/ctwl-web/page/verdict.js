@@ -27,6 +27,11 @@ export function verdict(report, say, language, early = false) {
   return { ...told, means: [told.means, ...hidden].join(" ") };
 }
 
+/** Whether names are from a registry for tests, as this page verified or as a service says. */
+function isTest({ registry }) {
+  return typeof registry === "string" ? registry.startsWith("test ") : Boolean(registry?.test);
+}
+
 function toldOf(report, say, language, early) {
   const { outcome, spans, tokens, p_value: p } = report;
   if (early && outcome !== "found") return { title: say("early"), says: say("says-early"), means: say("means-none") };
@@ -39,6 +44,6 @@ function toldOf(report, say, language, early) {
   return {
     title: say(`found-${kind}`, { count: spans.length }),
     says: say(`says-${kind}`, { who, number: number(p, say, language) }),
-    means: [say("means-found"), ...report.signposts.map((each) => say("ask", each))].join(" "),
+    means: [say("means-found"), ...(isTest(report) ? [say("means-test")] : []), ...report.signposts.map((each) => say("ask", each))].join(" "),
   };
 }

@@ -16,6 +16,8 @@ export const pages = () => json("pages.json", import.meta.url);
 /** Bytes of pages, what their mail says of them, and the characters that are read; by the Python reader too. */
 export const charsets = () => json("charsets.json", import.meta.url);
 export const parity = () => json("parity.json", import.meta.url);
+/** The same by all published profiles. */
+export const byProfiles = () => json("profiles.json", import.meta.url);
 
 const published = (name) => profileFromJson(json(`profile/published/${name}.json`, PROTOCOL));
 

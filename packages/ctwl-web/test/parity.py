@@ -1,4 +1,7 @@
-"""What the reference reads in texts of many forms, for the tests of this package: writes parity.json beside itself."""
+"""What the reference reads in texts of many forms, for the tests of this package.
+
+Writes parity.json (by one profile) and profiles.json (by all published ones) beside itself.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import re
 import textwrap
 from pathlib import Path
 
-from ctwl_decoder import Decoder
+from ctwl_decoder import Decoder, Decoders
 from ctwl_decoder.text.variants import variants_of
 from ctwl_protocol.registry import bundled
 
@@ -18,6 +21,9 @@ MARKED, HUMAN = ((HERE.parent / "page" / "examples" / f"{name}.txt").read_text("
 OTHERS = json.loads((HERE.parents[1] / "ctwl-decoder" / "tests" / "marked.json").read_text("utf-8"))["texts"]
 
 LINKED = "- _item_ [words](https://example.com/x)\n- `code`\n\n---"
+
+LIST = " ".join(MARKED.split()[:56])
+"""So few contexts that the light scores ask for more than the level."""
 
 FORMS = {
     "marked": MARKED,
@@ -98,6 +104,21 @@ def main() -> None:
             }
         )
     (HERE / "parity.json").write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    by_profiles()
+
+
+def by_profiles() -> None:
+    """Read some texts by the light scores of all published profiles."""
+    decoders, rows = Decoders.open(registry=bundled()), []
+    for name in ("marked", "human", "list", "short"):
+        text = LIST if name == "list" else FORMS[name]
+        report = decoders.decode(text, score="light")
+        kept = ("outcome", "profile", "code", "p_value", "alpha")
+        held = report.held_back and report.held_back.model_dump(include={"rule", "needed", "contexts"})
+        tried = [each.model_dump(include={"name", "read", "outcome", "p_value"}) for each in report.profiles]
+        rows.append({"name": name, "text": text, "report": {field: getattr(report, field) for field in kept}})
+        rows[-1] |= {"held_back": held, "profiles": tried}
+    (HERE / "profiles.json").write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

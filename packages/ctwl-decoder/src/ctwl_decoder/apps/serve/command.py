@@ -6,7 +6,8 @@ examples:
   ctwl-decode serve --host 0.0.0.0                        for a network that you trust
   ctwl-decode serve --trust-proxy 127.0.0.1               for the world, behind a reverse proxy on this machine
 
-  ctwl-decode serve --manifests bindings.json             C2PA manifests of texts and codes, too
+  ctwl-decode serve --manifests bindings.json --profile org.ctwl.smollm2-135m.1
+                                                          C2PA manifests of texts and of a profile's codes, too
   ctwl-decode serve --ask                                 people may ask the providers' own detectors through it
 
   curl -F file=@letter.txt http://127.0.0.1:8000/report > report.html
@@ -48,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
         "--manifests",
         metavar="FILE",
         help="answer C2PA's Soft Binding Resolution API, from a JSON file that maps codes to manifests, or from a "
-        "provider's own API (https://...), which is then asked",
+        "provider's own API (https://...), which is then asked; for one --profile",
     )
     parser.add_argument(
         "--ask",
