@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_protocol import Beacon
-from ctwl_protocol.records.beacon import NONCE_COUNT
 
 from ..search.candidates import Candidate
 from ..search.finding import Finding
@@ -114,7 +113,7 @@ class Assembler:
             plan: what was searched.
         """
         profile = self.reader.profile
-        passed = [joint for joint in found if joint.passes(plan.alpha, profile.codes)]
+        passed = [joint for joint in found if joint.passes(plan.alpha)]
         best = min(passed or found, key=lambda joint: joint.p_value)
         beacons = [Beacon.from_code(code) for code in best.codes] if passed else []
         named = self.interpreter.hop(beacons[0]) if beacons else None
@@ -131,7 +130,7 @@ class Assembler:
             score=best.by.value,
             texts=len(bodies),
             tokens=sum(variants[0].tokens for variants in bodies),
-            searched=plan.searched // NONCE_COUNT,
+            searched=plan.searched_pairs,
             registry=self.interpreter.label(),
             profile=profile.name,
             profile_digest=profile.digest,
