@@ -1,5 +1,5 @@
 /** 10 Decoding by the light scores: from a text to the codes in it. The numbers are the specification's steps. */
-import { beaconFields, CODE_BITS, NONCES } from "./beacon.js";
+import { beaconFields, CODE_BITS } from "./beacon.js";
 import { equal, hex } from "./bytes.js";
 import { before, findCandidates } from "./candidates.js";
 import { LIGHT_SHARES } from "./light.js";
@@ -37,8 +37,7 @@ export class Reader {
     this.names = open ? names : null;
     const beacons = profile.code_bits === CODE_BITS;
     this.layouts = beacons ? (names?.layouts ?? LAYOUTS) : [];
-    const registered = open && beacons && names ? names.beacons : [];
-    this.registered = Uint32Array.from(registered.flatMap((code) => Array.from({ length: NONCES }, (_, nonce) => code + nonce)));
+    this.registered = open && beacons && names ? names.codes : new Uint32Array();
   }
 
   /**
