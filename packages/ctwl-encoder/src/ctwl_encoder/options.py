@@ -25,7 +25,7 @@ from pydantic.fields import FieldInfo
 from ctwl_protocol import Beacon, Profile
 from ctwl_protocol.profile import OFFLINE as OFFLINE_PROFILE
 from ctwl_protocol.profile import OFFLINE_MODEL, STANDARD
-from ctwl_protocol.records.beacon import BEACON_BITS
+from ctwl_protocol.records.beacon import BEACON_BITS, NONCE_COUNT
 from ctwl_protocol.schema import describe_error
 
 from .core.strategies import Decoding, Strategy
@@ -129,6 +129,12 @@ class BeaconOptions(Options):
     provider: int = Field(0, description="provider, 0 to 1023; nobody owns 0")
     version: int = Field(0, description="model version, 0 to 15")
     nonce: int | None = Field(None, description="nonce, 0 to 63; drawn anew for each text where none is given")
+    nonces: int | None = Field(
+        None,
+        ge=1,
+        le=NONCE_COUNT,
+        description="draw the nonce from so many, 0 and up (default: as many as the registry declares, else 64)",
+    )
 
     @model_validator(mode="after")
     def _check_beacon(self) -> Self:

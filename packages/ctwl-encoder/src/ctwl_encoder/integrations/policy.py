@@ -67,6 +67,7 @@ class Policy(Request):
                 "there is nothing to write: name a provider or codes, or leave the provider to clients, as "
                 '"clients": "any" does'
             )
+        self.with_nonces()
         return self
 
     @property
@@ -126,7 +127,8 @@ class Policy(Request):
         strategy = strategy_for(named, temperature)
         profile = get_profile(request.profile)
         check_beacon(profile)
-        return request.model_copy(update={"strategy": strategy, "share": request.share or share_for(temperature)})
+        chosen: dict[str, Any] = {"strategy": strategy, "share": request.share or share_for(temperature)}
+        return request.with_nonces().model_copy(update=chosen)
 
     def why_unmarked(self, given: dict[str, Any], *, fixed_form: bool = False) -> str:
         """Why :meth:`request` says of a request that it writes nothing, as docs/providers/monitoring.md lists it."""

@@ -71,7 +71,7 @@ class Served:
             note: what was noted where the request came in.
             **more: other attributes.
         """
-        payload = request.payload(note.nonce)
+        payload = request.payload(note.random)
         begun = began(policy, note.name, request, payload)
         return cls(marker, note, begun, marker.start(payload, request.strength_of(request.strategy)), **more)
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ctwl_protocol.records.beacon import NONCE_COUNT
+
 from .markings import Marking
 from .statistics import NINE_IN_TEN, Estimate, Needed, Share
 
@@ -21,6 +23,7 @@ class Settings:
         chat: whether the prompts were a chat's messages.
         prompts: as they were given, without repeats.
         provider, version: of all texts.
+        nonces: from how many a text's is drawn.
         sampling: temperature, top_p and the like, as :class:`ctwl_encoder.options.GenerationOptions` names them.
         texts: of each marking.
         seed: of the whole measurement.
@@ -39,6 +42,7 @@ class Settings:
     seed: int
     proxy_path: str | None = None
     device: str = "auto"
+    nonces: int = NONCE_COUNT
 
 
 @dataclass(frozen=True)
