@@ -54,6 +54,13 @@ export class Names {
     return owners.map(({ code, name, detector: { scheme, url } }) => ({ provider: code, name, scheme, url }));
   }
 
+  /** The open language model that reads a provider's texts best, as its entry says; null where it names none. */
+  betterReader(provider) {
+    const owner = this.providers.get(provider);
+    if (!owner?.reading_model || owner.state === "revoked") return null;
+    return { provider, name: owner.name, reading_model: owner.reading_model };
+  }
+
   /** Which registry this is: `{test, version, issued, expires, expired}`, days as YYYY-MM-DD. */
   about(now = Date.now() / 1000) {
     const { version, issued, expires } = this.registry;

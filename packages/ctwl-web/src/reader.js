@@ -4,7 +4,7 @@ import { equal, hex } from "./bytes.js";
 import { before, findCandidates } from "./candidates.js";
 import { LIGHT_SHARES } from "./light.js";
 import { LAYOUTS, recordFields } from "./layouts.js";
-import { SCORES, SEARCH } from "./numbers.js";
+import { READING, SCORES, SEARCH } from "./numbers.js";
 import { passages } from "./passages.js";
 import { digest, publicKey } from "./profile.js";
 import { RecordReader } from "./readings.js";
@@ -116,6 +116,7 @@ export class Reader {
     const [tokens, needed] = [variant.ids.length, this.minimumTokens(alpha)];
     const detected = spans.length > 0;
     const distinct = new Set(finding.text.pairOf).size; // whichever slots they carry, and were read
+    const likely = detected || finding.text.length === 0 ? null : { code: best.code, ...this.beacon(best.code), p_value: best.p };
     const short = tokens < needed || 2 * distinct < needed;
     const characters = counter(text);
     const units = finding.text.units[best.by];
@@ -138,8 +139,9 @@ export class Reader {
       p_value: best.p,
       record: detected ? this.record(best) : null,
       signposts: this.names?.signposts(found.flatMap(({ record }) => record?.chain ?? [])) ?? [],
+      better_reader: likely && !short && best.p < READING.promising ? (this.names?.betterReader(likely.provider) ?? null) : null,
       hidden: takenOut(text).map((each) => ({ ...each, start: characters(each.start) })),
-      likeliest: detected || finding.text.length === 0 ? null : { code: best.code, ...this.beacon(best.code), p_value: best.p },
+      likeliest: likely,
       alpha,
       score: best.by,
       hits: total(hits),

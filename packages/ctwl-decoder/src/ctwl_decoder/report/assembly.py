@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_protocol import Beacon
+from ctwl_protocol.numbers import NUMBERS
 
 from ..search.candidates import Candidate
 from ..search.finding import Finding
@@ -72,8 +73,11 @@ class Assembler:
         likeliest = None
         if not detected and len(finding.variant.positions):
             likeliest = Likeliest(code=best.code, **self.interpreter.beacon(best.code), p_value=best.p_value)
+        outcome = _outcome(detected, tokens, distinct, needed)
+        suits = plan.of_one_provider or best.p_value < NUMBERS.reading.promising
+        suited = likeliest if outcome == "none" and suits else None
         report = Report(
-            outcome=_outcome(detected, tokens, distinct, needed),
+            outcome=outcome,
             detected=detected,
             spans=spans,
             code=best.code if detected else None,
@@ -81,6 +85,7 @@ class Assembler:
             p_value=best.p_value,
             record=self.interpreter.record(best, plan.alpha) if detected else None,
             signposts=self.interpreter.signposts(spans),
+            better_reader=self.interpreter.better_reader(suited.provider, reading_model) if suited else None,
             likeliest=likeliest,
             alpha=plan.alpha,
             score=best.by.value,

@@ -8,7 +8,9 @@ from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.profile import OFFLINE
 from ctwl_protocol.records.layouts import MAX_CODES
 
+from ..options import STRONG
 from ..text.variants import AS_GIVEN
+from ..words import english
 from .model import CHAT_TOKENS, ENOUGH_TOKENS, ENOUGH_WORDS, BodyReport, Hop, ReadRecord, Report, Span
 
 FOUND = "Watermark found"
@@ -183,6 +185,12 @@ def ask_there(name: str, scheme: str, url: str) -> str:
     return f"Ask there: the detector of {name} for {scheme} is at {url}. This is only an address; it proves nothing."
 
 
+def read_better(name: str, reading_model: str) -> str:
+    """By which model a text of a provider would show more, in a sentence."""
+    option = "--strong" if reading_model == STRONG else f"--reading-model {reading_model}"
+    return english()["read-better"].format(reading_model=reading_model, name=name, option=option)
+
+
 def no_detector(provider: int, name: str | None, state: str) -> str:
     """Why there is no signpost for a provider."""
     if name is None:
@@ -250,7 +258,11 @@ def _notes(report: Report) -> list[str]:
     elif report.outcome == "none":
         few = " That is few." if report.tokens < ENOUGH_TOKENS else ""
         notes = [f"Not shown: a mark of {report.profile} in this text of {report.tokens} tokens.{few} {SHOWS_FROM}"]
-        notes += [LIGHT] if report.read == "light" else [STRONGER] if report.reading_model is None else []
+        if report.read == "light":
+            notes.append(LIGHT)
+        elif report.reading_model is None and report.better_reader is None:
+            notes.append(STRONGER)
+        notes += [report.better_reader.says] if report.better_reader else []
         notes.append(NO_PROOF)
     return [*notes, *(mark.says for mark in report.other_marks), *(each.says for each in report.hidden)]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ctwl_protocol.numbers import NUMBERS
 from ctwl_protocol.profile import Profile, has_public_key
-from ctwl_protocol.records.beacon import BEACON_BITS, NONCE_COUNT
+from ctwl_protocol.records.beacon import BEACON_BITS, BEACON_FIELDS, NONCE_COUNT
 from ctwl_protocol.registry import Registry
 
 from ..options import ScoreName, beacon_codes, check_alpha
@@ -39,6 +39,9 @@ _SHARES: Mapping[str, Mapping[Score, float]] = {
 
 NO_CODES = np.array([], dtype=np.uint32)
 """No registered codes."""
+
+_BELOW_PROVIDER = BEACON_BITS - BEACON_FIELDS["provider"]
+"""The bits of a beacon below the provider's."""
 
 _REGISTERED_SHARE = NUMBERS.search.registered_share
 """The share of the level of registered codes, where all codes are searched too."""
@@ -114,6 +117,12 @@ class SearchPlan:
     def searched(self) -> int:
         """The number of codes that are searched."""
         return max(len(code_set.codes) for code_set in self.code_sets)
+
+    @property
+    def of_one_provider(self) -> bool:
+        """Whether the codes of one provider alone are searched, where codes are beacons."""
+        providers = {int(code) >> _BELOW_PROVIDER for each in self.code_sets for code in each.codes[[0, -1]]}
+        return len(providers) == 1
 
     @property
     def searched_pairs(self) -> int:
