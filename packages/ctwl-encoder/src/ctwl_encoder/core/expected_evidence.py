@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -186,10 +186,30 @@ def marked_positions(last: WrittenPosition | None) -> Iterator[WrittenPosition]:
     return (position for position in written_positions(last) if position.chance is not None)
 
 
-def expected_bits(last: WrittenPosition | None, strategy: Strategy, strength: float, *, own: bool = False) -> float:
-    """The evidence of a text that a reader may expect, in bits; at least 0.
+class Evidence(NamedTuple):
+    """The evidence of a text, in nats.
 
-    Like the decoder it counts a pair of context and token once in a slot: a loop brings no evidence.
+    Attributes:
+        decided: what the mark decides at the places that a reader scores.
+        repeats: of that, what stands in pairs of context and token that came before. Like the decoder this counts a
+            pair once in a slot: a loop brings no evidence.
+        reader: of the rest, what a reader does not see who has the proxy LM.
+    """
+
+    decided: float
+    repeats: float
+    reader: float
+
+    @property
+    def read(self) -> float:
+        """What a reader may expect to see; at least 0."""
+        return max(0.0, self.decided - self.repeats - self.reader)
+
+
+def expected_evidence(
+    last: WrittenPosition | None, strategy: Strategy, strength: float, *, own: bool = False
+) -> Evidence:
+    """The evidence of a text that may be expected.
 
     Args:
         last: the text's last position.
@@ -197,15 +217,27 @@ def expected_bits(last: WrittenPosition | None, strategy: Strategy, strength: fl
         strength: how strongly; the nats of ``delta`` change nothing here.
         own: whether the model has the proxy's own vocabulary.
     """
-    first = {(position.place, position.token): position for position in written_positions(last)}
-    marked = [(position.chance, position.hit) for position in first.values() if position.chance is not None]
+    every = list(written_positions(last))
+    first = {(position.place, position.token): position for position in every}  # the last of equals, from behind
+    once = _decided(list(first.values()), strategy, strength)
+    seen = READER_SHARE[own] if strategy.keeps_distribution else DELTA_SHARE
+    decided = _decided(every, strategy, strength)
+    return Evidence(decided, decided - once, (1 - seen) * once)
+
+
+def _decided(positions: Sequence[WrittenPosition], strategy: Strategy, strength: float) -> float:
+    """What the mark decides at positions, in nats."""
+    marked = [(position.chance, position.hit) for position in positions if position.chance is not None]
     chances, hits = np.array(marked, dtype=np.float64).reshape(-1, 2).T
     if strategy.keeps_distribution:
-        nats = READER_SHARE[own] * expected_race_nats(chances, strength)
-    else:
-        null = np.minimum(null_hits(chances), 1 - 1e-9)
-        nats = DELTA_SHARE * expected_half_nats(chances) * np.clip((hits - null) / (1 - null), -1, 1)
-    return max(0.0, float(nats.sum()) / math.log(2))
+        return float(expected_race_nats(chances, strength).sum())
+    null = np.minimum(null_hits(chances), 1 - 1e-9)
+    return float((expected_half_nats(chances) * np.clip((hits - null) / (1 - null), -1, 1)).sum())
+
+
+def expected_bits(last: WrittenPosition | None, strategy: Strategy, strength: float, *, own: bool = False) -> float:
+    """What a reader may expect to see of :func:`expected_evidence`, in bits; at least 0."""
+    return expected_evidence(last, strategy, strength, own=own).read / math.log(2)
 
 
 def needed_tokens(

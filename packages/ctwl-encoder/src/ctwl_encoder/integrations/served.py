@@ -117,12 +117,12 @@ class Served:
             return
         self.finished = True
         self._draw(1)  # an engine may finish a text before its last token is read
-        chance = self.marker.chance_found(self.text)
+        chance, evidence = self.marker.chance_found(self.text), self.marker.evidence(self.text)
         if self.observe is not None and not self.again and len(self.text.written):
             self.observe(self.marker.strategy, chance)
         if self.log is not None and self.drawn:
             line = self.note.process, self.note.line
-            self.log.write([finished(self.begun, line, self.drawn, chance, again=self.again)])
+            self.log.write([finished(self.begun, line, self.drawn, chance, evidence, again=self.again)])
 
     def _draw(self, count: int) -> None:
         """So many tokens were drawn from the rows of the last step."""

@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.expected_evidence import READERS_LEVEL, needed_bits
+from ..core.budget import Budget
 from ..core.strategies import Decoding
 from ..encoder import Encoder
 from ..options import GenerationOptions
@@ -94,9 +94,7 @@ def measure(
     found = np.array([[np.mean([at is not None for at in group]) for group in each.found_at] for each in marked])
     taken = choose(found.mean(axis=1).tolist())
     chosen = Recommendation(taken, agreement(found, picks), default_marking(options.temperature))
-    level = -math.log(READERS_LEVEL)
-    codes = math.log(2) * needed_bits(encoder.proxy.profile) - level
-    return Result(settings, first, rows, chosen, level, codes)
+    return Result(settings, first, rows, chosen)
 
 
 def _measured(writer: Writer, reader: Reader, marking: Marking, tokens: int, progress: Progress) -> _Measured:
@@ -149,6 +147,7 @@ def _row(
             shared_over_plain=shared.mean / usual if usual else math.nan,
             shared_with_one_nonce=estimate(same, picks) if twins else None,
             cost=measured.cost,
+            budget=_budget([text for group in measured.groups for text in group]) if twins else None,
         )
     return Row(
         marking,
@@ -158,6 +157,23 @@ def _row(
         shared=shared,
         effect=effect,
     )
+
+
+def _budget(texts: Sequence[Text]) -> Budget | None:
+    """Where the evidence of the mean text goes; None where no token was marked."""
+    written = [
+        (len(text.ids), text.entropy * len(text.ids), text.decided * len(text.ids), text.first, *text.evidence)
+        for text in texts
+        if text.ids and text.evidence is not None
+    ]
+    if not written:
+        return None
+    tokens, choice, decided, first, at_places, repeats, reader = np.mean(written, axis=0).tolist()
+    if not at_places:
+        return None
+    # The choice of the first tokens would have been decided as the rest was.
+    would = decided * first / max(choice - first, 1e-9)
+    return Budget(tokens, choice, would, max(0.0, decided - at_places), at_places, repeats, reader)
 
 
 def _shared(measured: _Measured, nonces: int, *, twins: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
