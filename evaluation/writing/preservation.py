@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_encoder.core.host import probabilities
+from ctwl_encoder.core.shares import SHARE
 from ctwl_encoder.core.strategies.race.reference import add_lots
-from ctwl_encoder.options import SHARE
 from ctwl_protocol import Beacon, Profile, hashing
 from ctwl_protocol.bridge import Branch
 from ctwl_protocol.records.record import slot_seed

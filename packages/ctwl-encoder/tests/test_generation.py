@@ -29,10 +29,11 @@ from ctwl_encoder import CTWLLogitsProcessor, CTWLWatermarkingConfig, Encoder, S
 from ctwl_encoder.command import main
 from ctwl_encoder.core.expected_evidence import expected_bits, marked_positions, needed_tokens
 from ctwl_encoder.core.payload import Payload, Seeds
+from ctwl_encoder.core.shares import SHARE
 from ctwl_encoder.errors import FaintText, OptionOutOfRange, ShortText, StrategyUnsuitable
 from ctwl_encoder.integrations.transformers import ProcessorConfig
 from ctwl_encoder.models import load_model
-from ctwl_encoder.options import SHARE, GenerationOptions
+from ctwl_encoder.options import GenerationOptions
 from ctwl_protocol import Beacon
 from ctwl_protocol.errors import FieldOutOfRange, ModelNotFound, ModelUnsuitable, TokenizerUnsupported
 from ctwl_protocol.partition.members import members
@@ -344,7 +345,7 @@ def test_the_strategy_follows_from_the_sampling_unless_it_is_named(sampling: dic
 
 def test_a_text_that_came_out_faint_is_warned_of_and_written_again_on_request(toy: Encoder, prompts: list[str]) -> None:
     """Texts that are clear at once stay as they are; the others are written again until they are."""
-    asked: dict[str, Any] = {"max_new_tokens": 50, "min_new_tokens": 50, "share": 0.2, "seed": 1}
+    asked: dict[str, Any] = {"max_new_tokens": 60, "min_new_tokens": 60, "top_p": 0.3, "seed": 1}
     with pytest.warns(FaintText, match="set tries"):
         once = toy.generate(prompts, 1, 1, **asked)
     with warnings.catch_warnings():

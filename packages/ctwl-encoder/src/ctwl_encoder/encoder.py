@@ -184,9 +184,8 @@ class Encoder:
 
         records = carried(prompts, asked.seed)
         codes = max(each.layout.codes for each in records)
-        warn_of_short_text(
-            self.proxy.profile, asked.chosen_strategy, codes, asked.max_new_tokens, temperature=asked.drawn_at
-        )
+        how: dict[str, Any] = {"temperature": asked.drawn_at, "share": asked.share}
+        warn_of_short_text(self.proxy.profile, asked.chosen_strategy, codes, asked.max_new_tokens, **how)
         written = write(prompts, records, asked.seed)
         for again in range(1, asked.tries):
             faint = [i for i, text in enumerate(written) if not text.readable]
@@ -196,7 +195,7 @@ class Encoder:
             seed = None if asked.seed is None else (asked.seed + again) % (1 << 63)
             for i, each in zip(faint, write(some, carried(some, seed), seed), strict=True):
                 written[i] = max(written[i], each, key=lambda text: text.chance_found)
-        if asked.max_new_tokens >= needed_tokens(self.proxy.profile, asked.chosen_strategy, codes):
+        if asked.max_new_tokens >= needed_tokens(self.proxy.profile, asked.chosen_strategy, codes, **how):
             _warn_of_faint_texts(written)
         return written
 

@@ -28,15 +28,12 @@ from ctwl_protocol.profile import OFFLINE_MODEL, STANDARD
 from ctwl_protocol.records.beacon import BEACON_BITS, NONCE_COUNT
 from ctwl_protocol.schema import describe_error
 
+from .core.shares import share_for
 from .core.strategies import Decoding, Strategy
 from .errors import EncoderError, OptionOutOfRange, StrategyUnsuitable
 
 _MAX_DELTA = 100.0
 """Chosen by hand: e^100 times the probability leaves nothing to the other tokens, and does not overflow."""
-
-SHARE, COLDEST_SHARE = 0.5, 0.9
-"""The default share of ``race`` at temperature 1 and above, and the largest default, at low temperatures.
-``evaluation/writing/share.py`` puts other shares beside them."""
 
 LEAST_SHARE, MOST_SHARE = 0.05, 0.95
 """Chosen by hand: with less hardly anything is read; with more next to nothing is left to chance, and no more is
@@ -288,11 +285,6 @@ class PlanOptions(Options):
         le=MOST_TEXTS,
         description="texts of each strategy, in groups of four of one prompt; more make the answer surer",
     )
-
-
-def share_for(temperature: float) -> float:
-    """The share of ``race`` where none is named: the cooler the sampling, the more of the choice the mark takes."""
-    return min(max(SHARE + 1 - temperature, SHARE), COLDEST_SHARE)
 
 
 def strategy_for(strategy: Strategy | None, temperature: float) -> Strategy:

@@ -21,6 +21,7 @@ from ctwl_protocol.numbers import NUMBERS
 
 from ..errors import ShortText
 from .payload import Place
+from .shares import share_for
 from .strategies import Strategy
 
 READERS_LEVEL = NUMBERS.search.level
@@ -54,6 +55,10 @@ to texts of SmolLM2 at 0.7 (evaluation/reading/models.py)."""
 COLDEST = 0.3
 """Below this temperature nothing was measured. Chosen by hand: the evidence is next to none there."""
 
+
+_TYPICAL = np.array([0.1])
+"""The probability of a token by which shares are compared. Chosen by hand: at probabilities from 0.01 to 0.5 a share of
+0.3 gives 0.57 to 0.69 of what 0.5 gives."""
 
 STEEPNESS = 5.0
 """How fast the chance grows with the evidence, see :func:`chance_found`. Fitted by hand to answers of three models in a
@@ -241,7 +246,13 @@ def expected_bits(last: WrittenPosition | None, strategy: Strategy, strength: fl
 
 
 def needed_tokens(
-    profile: Profile, strategy: Strategy, codes: int = 1, alpha: float = READERS_LEVEL, *, temperature: float = 1.0
+    profile: Profile,
+    strategy: Strategy,
+    codes: int = 1,
+    alpha: float = READERS_LEVEL,
+    *,
+    temperature: float = 1.0,
+    share: float | None = None,
 ) -> int:
     """Tokens of news-like text that a reader needs to find all codes, in about nine texts of ten.
 
@@ -253,15 +264,27 @@ def needed_tokens(
         codes: of its record.
         alpha: the reader's level.
         temperature: of sampling; 0 for greedy decoding and beam search.
+        share: of ``race``; None for the default at this temperature, which the figures here are of.
     """
     each = strategy.traits.bits_per_token
     if strategy.keeps_distribution:
         each *= min(1.0, max(temperature, COLDEST)) ** COOLING
+        if share is not None:
+            usual = share_for(temperature)
+            asked, known = (float(expected_race_nats(_TYPICAL, of)[0]) for of in (share, usual))
+            each *= asked / known
     return profile.prefix_length + math.ceil(needed_bits(profile, codes, alpha) / each)
 
 
 def warn_of_short_text(
-    profile: Profile, strategy: Strategy, codes: int, most: int, *, temperature: float, option: str = "max_new_tokens"
+    profile: Profile,
+    strategy: Strategy,
+    codes: int,
+    most: int,
+    *,
+    temperature: float,
+    share: float | None = None,
+    option: str = "max_new_tokens",
 ) -> None:
     """Warn where the longest text that is allowed may be too short for a reader to be sure of its record: ShortText.
 
@@ -271,9 +294,10 @@ def warn_of_short_text(
         codes: of its record.
         most: tokens of the longest text.
         temperature: of sampling; 0 for greedy decoding and beam search.
+        share: as for :func:`needed_tokens`.
         option: what its user calls this number.
     """
-    needed = needed_tokens(profile, strategy, codes, temperature=temperature)
+    needed = needed_tokens(profile, strategy, codes, temperature=temperature, share=share)
     if most < needed:
         how = f"at temperature {temperature:g}" if temperature else "without sampling"
         warnings.warn(

@@ -14,9 +14,10 @@ from pydantic import Field, model_validator
 
 from ctwl_protocol import Beacon, get_profile
 
+from ..core.shares import share_for
 from ..core.strategies import Strategy
 from ..errors import NotLeftToClients, OptionOutOfRange
-from ..options import BeaconOptions, ProxyOptions, check_beacon, kind_of, share_for, strategy_for
+from ..options import BeaconOptions, ProxyOptions, check_beacon, kind_of, strategy_for
 from .request import PREFIX, Request, own_options
 
 OFF = "off"

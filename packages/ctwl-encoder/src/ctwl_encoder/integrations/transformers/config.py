@@ -134,7 +134,9 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
             StrategyUnsuitable: the strategy needs sampling.
         """
         strategy = strategy_for(self.strategy, temperature)
-        return needed_tokens(self._profile_used(), strategy, self._codes(), alpha, temperature=temperature)
+        return needed_tokens(
+            self._profile_used(), strategy, self._codes(), alpha, temperature=temperature, share=self.share
+        )
 
     def _codes(self) -> int:
         """The codes of the longest record."""
@@ -180,7 +182,8 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
         bridge = self.open_bridge()
         if sampling is not None and sampling.longest is not None:
             (option, most), drawn_at = sampling.longest, sampling.temperature
-            warn_of_short_text(self._profile_used(), strategy, self._codes(), most, temperature=drawn_at, option=option)
+            how: dict[str, Any] = {"temperature": drawn_at, "share": self.share}
+            warn_of_short_text(self._profile_used(), strategy, self._codes(), most, **how, option=option)
         return CTWLLogitsProcessor(
             bridge,
             self.payloads() or (lambda: Payload((Beacon.fresh(self.provider, self.version, self._nonces()).code,))),
