@@ -27,7 +27,7 @@ from transformers import (
 from ctwl_decoder import Decoder
 from ctwl_encoder import CTWLLogitsProcessor, CTWLWatermarkingConfig, Encoder, Strategy
 from ctwl_encoder.command import main
-from ctwl_encoder.core.expected_evidence import expected_bits, marked_positions, needed_tokens
+from ctwl_encoder.core.expected_evidence import expected_bits, expected_evidence, marked_positions, needed_tokens
 from ctwl_encoder.core.payload import Payload, Seeds
 from ctwl_encoder.core.shares import SHARE
 from ctwl_encoder.errors import FaintText, OptionOutOfRange, ShortText, StrategyUnsuitable
@@ -238,7 +238,13 @@ def test_a_loop_is_no_evidence(encoder: Encoder) -> None:
     changed(encoder, marking, text)
     whole, once = (marking.text(Payload((1,)), text[0, :length].numpy()).last for length in (50, 21))
     assert [sum(1 for _ in marked_positions(last)) for last in (whole, once)] == [40, 11]
-    assert expected_bits(whole, Strategy.RACE, SHARE) == expected_bits(once, Strategy.RACE, SHARE) > 0
+    bits = expected_bits(once, Strategy.RACE, SHARE)
+    assert expected_bits(whole, Strategy.RACE, SHARE) == pytest.approx(bits) and bits > 0
+    looped, alone = (expected_evidence(last, Strategy.RACE, SHARE) for last in (whole, once))
+    assert looped.decided > alone.decided and looped.repeats > alone.repeats
+    counted = alone.decided - alone.repeats
+    assert looped.decided - looped.repeats == pytest.approx(counted)
+    assert looped.read == pytest.approx(0.37 * counted) and looped.reader == pytest.approx(0.63 * counted)
 
 
 def test_a_way_of_decoding_that_there_is_not_is_refused(encoder: Encoder) -> None:

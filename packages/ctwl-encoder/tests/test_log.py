@@ -116,6 +116,24 @@ def test_a_line_says_what_was_written_and_no_word_of_it(tmp_path: Path) -> None:
     assert [line["line"] for line in (start, begin, end, without)] == [0, 1, 2, 3]
 
 
+def test_lines_without_evidence_have_no_budget(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A log of before: a mean is of the texts whose lines say it."""
+    decided = policy(tmp_path / "log")
+    log = TextLog(decided, wait=True)
+    written(log, decided)
+    lines = lines_of(tmp_path / "log")
+    older = tmp_path / "older"
+    for line in lines:
+        line.pop("nats", None), line.pop("share", None)
+    older.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert main(["audit", "--json", str(older)]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["budget"] is None and told["written"][0]["share"] is None
+    assert main(["audit", "--json", str(tmp_path / "log")]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["budget"]["read"] == pytest.approx(30) and told["written"][0]["share"] == 0.5
+
+
 def test_a_line_that_was_cut_off_spoils_no_other(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_bytes(b'{"process": "a", "li')
