@@ -16,7 +16,7 @@ from ctwl_decoder.options import ScoreName
 from ctwl_decoder.search import finding as steps
 from ctwl_decoder.search.candidates import Candidate
 from ctwl_decoder.search.finding import Finding
-from ctwl_decoder.search.plan import NO_CODES, SearchPlan
+from ctwl_decoder.search.plan import SearchPlan
 from ctwl_decoder.search.records import RecordReader
 from ctwl_decoder.search.windows import find_candidates
 from ctwl_decoder.statistics.evidence import permutations
@@ -34,7 +34,7 @@ def parts(vector: Vector) -> tuple[Any, Any, SearchPlan, RecordReader]:
     profile, score = _profile(vector.input), SCORES[vector.family]
     decoder = _decoder(profile)
     variant = tokenize_variants(_text(vector.input), decoder.tokenizer, profile)[0]
-    plan = SearchPlan.of(profile, NO_CODES, alpha=vector.input["alpha"], score=score)
+    plan = SearchPlan.of(profile, None, alpha=vector.input["alpha"], score=score)
     if score == "light":
         units: Any = light_units(profile, variant.positions)
     else:

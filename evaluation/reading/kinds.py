@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ctwl_decoder import Decoder
 from ctwl_decoder.options import ScoreName
 from ctwl_decoder.search.finding import score_positions
-from ctwl_decoder.search.plan import NO_CODES, SearchPlan
+from ctwl_decoder.search.plan import SearchPlan
 from ctwl_decoder.statistics.code_scores import code_space, score_all
 from ctwl_decoder.statistics.light import light_units
 from ctwl_decoder.statistics.scored_positions import ScoreTable
@@ -135,7 +135,7 @@ def texts_of(decoder: Decoder, made: Made, count: int, tokens: int, seed: str) -
 def fit(decoder: Decoder, text: str, way: ScoreName) -> NDArray[np.float64]:
     """How well each beacon fits a text, in standard deviations of the clearer score: float64 (beacons,)."""
     variant = tokenize_variants(text, decoder.tokenizer, decoder.profile)[0]
-    plan = SearchPlan.of(decoder.profile, NO_CODES, alpha=LEVELS[-1], score=way)
+    plan = SearchPlan.of(decoder.profile, None, alpha=LEVELS[-1], score=way)
     units = light_units(decoder.profile, variant.positions) if way == "light" else decoder.units(variant)
     best = np.full(decoder.profile.codes // NONCES, -np.inf)
     for positions in score_positions(decoder.profile, variant, units, plan).values():

@@ -28,7 +28,6 @@ from ctwl_decoder.search.finding import screen
 from ctwl_decoder.search.plan import (
     LIGHT_FIRST,
     LIGHT_SHARES,
-    NO_CODES,
     SCORE_SHARES,
     SearchPlan,
     registered_codes,
@@ -135,7 +134,7 @@ def human(proxy: Proxy, options: Options) -> Result:
     rng, beacons = np.random.default_rng(options.seed), load_trusted().registry.beacons()
     texts = {file.name: file.read_text(encoding="utf-8") for file in options.files} | packaged_kinds()
     by_kind = {kind: text for kind, text in texts.items() if len(text) > 2000}
-    plan = SearchPlan.of(proxy.profile, NO_CODES, alpha=LEVEL, score="light", beacons=beacons)
+    plan = SearchPlan.of(proxy.profile, None, alpha=LEVEL, score="light", beacons=beacons)
     counts = RecordReader(proxy.profile).counts
     p_values: dict[str, list[float]] = {}
     for kind, text in tracked(sorted(by_kind.items(), key=lambda item: len(item[1])), "human text"):
@@ -180,7 +179,7 @@ def main(options: Options) -> Result:
     """Run the experiment."""
     writer, rows = Writer(), list[dict[str, Any]]()
     proxy, profile = writer.proxy, writer.proxy.profile
-    registered = len(registered_codes(profile, load_trusted()))
+    registered = len(registered_codes(profile, load_trusted().registry))
     lengths = sorted({min(options.shorter, options.tokens), options.tokens})
     for name, how in METHODS.items():
         recipe = Recipe(**how, tokens=options.tokens, seed=options.seed, batch=options.batch)

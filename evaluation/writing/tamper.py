@@ -31,8 +31,8 @@ import torch
 from numpy.typing import NDArray
 from transformers import LogitsProcessor, LogitsProcessorList
 
+from ctwl_encoder.core.shares import SHARE
 from ctwl_encoder.core.strategies.race.lots import RANKS, lots, quantiles
-from ctwl_encoder.options import SHARE
 from ctwl_protocol.hashing import ranks_of
 
 from ..shared import real_models

@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 
 from ctwl_decoder import Decoder
 from ctwl_encoder import Encoder
-from ctwl_encoder.options import GenerationOptions, share_for
+from ctwl_encoder.core.shares import share_for
+from ctwl_encoder.options import GenerationOptions
 from ctwl_encoder.plan.statistics import shared_runs
 from ctwl_encoder.plan.writing import Text, write_batch
 from ctwl_protocol import Beacon

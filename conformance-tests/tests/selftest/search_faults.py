@@ -261,6 +261,9 @@ FACTORS = (
     Fault("half-the-codes", WHOLE, repaid(lambda *_: 1 / 2)),
     Fault("whole-level-for-registered-codes", "decode-registered", whole_level(few=True)),
     Fault("whole-level-for-all-codes", "decode-registered", whole_level(few=False)),
+    Fault("all-nonces-of-registered-codes", "decode-registered", {
+        "d.search.plan:beacon_codes": lambda real: lambda profile, given, _: real(profile, given, None)
+    }),
     Fault("no-factor-for-forms", "decode-forms", {"d.text.tokens:tokenize_variants": after(
         lambda found, *_: [replace(each, share=1.0) for each in found]
     )}),

@@ -27,7 +27,7 @@ from ctwl_decoder.documents.found import Found
 from ctwl_decoder.errors import ExtraMissing
 from ctwl_decoder.options import ALPHA
 from ctwl_decoder.report.wording import NONE_FOUND
-from ctwl_decoder.search.plan import LIGHT_FIRST, NO_CODES, SearchPlan
+from ctwl_decoder.search.plan import LIGHT_FIRST, SearchPlan
 from ctwl_decoder.statistics.light import light_scores, likelier, rank_table, soft_table
 from ctwl_decoder.statistics.null import null_of, tail_of
 from ctwl_decoder.statistics.scores import Score
@@ -227,9 +227,9 @@ def test_a_long_stretch_that_light_cannot_read_is_not_passed_over(marked: str) -
 def test_all_scores_share_one_level() -> None:
     profile = get_profile(OFFLINE)
     for name in ("auto", "light", "whole"):
-        shares = SearchPlan.of(profile, NO_CODES, alpha=ALPHA, score=name).score_shares  # type: ignore[arg-type]
+        shares = SearchPlan.of(profile, None, alpha=ALPHA, score=name).score_shares  # type: ignore[arg-type]
         assert sum(shares.values()) == pytest.approx(1)
-    plan = SearchPlan.of(profile, NO_CODES, alpha=ALPHA)
+    plan = SearchPlan.of(profile, None, alpha=ALPHA)
     assert sum(plan.light.score_shares.values()) == pytest.approx(LIGHT_FIRST)
     assert {**plan.light.score_shares, **plan.whole.score_shares} == plan.score_shares
 

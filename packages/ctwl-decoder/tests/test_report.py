@@ -27,7 +27,7 @@ from ctwl_decoder.report.model import Hop, Likeliest, ReadRecord, Report, Span
 from ctwl_decoder.report.terminal import show
 from ctwl_decoder.report.wording import caveats, describe, describe_record, format_p_value, held_back
 from ctwl_decoder.search.finding import Finding, find
-from ctwl_decoder.search.plan import NO_CODES, SearchPlan
+from ctwl_decoder.search.plan import SearchPlan
 from ctwl_decoder.search.records import RecordReader
 from ctwl_decoder.search.spans import PositionSpan
 from ctwl_decoder.statistics.evidence import permutations
@@ -327,7 +327,7 @@ def found_in_a_short_text() -> tuple[Assembler, SearchPlan, Finding, str]:
     profile, text = get_profile(TOY), "Caf\u00e9 au lait, \U0001f600 and tea!"
     proxy, reader = open_proxy(profile), RecordReader(profile)
     assembler = Assembler(reader, Interpreter(profile, load_trusted(), None, (0,)))
-    plan = SearchPlan.of(profile, NO_CODES, alpha=0.01, score="half")
+    plan = SearchPlan.of(profile, None, alpha=0.01, score="half")
     (variant,) = tokenize_variants(text, proxy.tokenizer, profile)
     seeds = permutations(profile, variant.positions.contexts)
     units = position_scores(proxy.rivals(variant.ids), profile.prefix_length, seeds, profile.sigma)

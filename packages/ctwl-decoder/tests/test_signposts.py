@@ -6,6 +6,7 @@ import io
 import json
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,15 @@ from running_service import serving
 
 from ctwl_decoder import Decoder, describe
 from ctwl_decoder.apps.command import main
+from ctwl_decoder.options import STRONG
 from ctwl_decoder.report.html import html_report
+from ctwl_decoder.report.interpretation import Interpreter
 from ctwl_decoder.report.signposts import resolve_code, resolve_provider, signpost
 from ctwl_decoder.report.terminal import show
-from ctwl_decoder.report.wording import NONE_FOUND, TOO_SHORT
-from ctwl_protocol import Beacon
+from ctwl_decoder.report.wording import NONE_FOUND, STRONGER, TOO_SHORT
+from ctwl_protocol import Beacon, get_profile
 from ctwl_protocol.environment import REGISTRY
+from ctwl_protocol.profile.private import new_private
 from ctwl_protocol.proxy import open_proxy
 from ctwl_protocol.registry import Envelope, Trusted, bundled, keys
 from ctwl_protocol.registry.operator import drafts
@@ -33,6 +37,7 @@ from ctwl_protocol.registry.workflow import begin
 OFFLINE = "org.ctwl.smollm2-135m.1"
 RECORDED = Path(__file__).parent / "recorded" / "half.txt"  # provider 700, version 9, nonce 21
 CODE = Beacon(700, 9, 21).code
+MODEL = "sevenhundred/small-1.5B"
 URL = "https://sevenhundred.example/detect"
 SAYS = (
     f"Ask there: the detector of Seven Hundred for SynthID-Text is at {URL}. "
@@ -42,7 +47,7 @@ NOW = int(time.time())
 
 
 def trusting() -> Trusted:
-    """A test registry: 700 names a detector, 701 was revoked with one, 702 names none."""
+    """A test registry: 700 names a detector, 701 was revoked with one, 702 names none. Each names a reading model."""
     signers = [keys.test_key(0), keys.test_key(1)]
     roles = [drafts.role(1, [keys.public_bytes(key)]) for key in signers]
     root, registry = drafts.first(use="test", root=roles[0], registry=roles[1], now=NOW, root_days=99, days=90)
@@ -54,6 +59,8 @@ def trusting() -> Trusted:
     registry = drafts.add(registry, "model", code=700, version=9, name="Nine", since=NOW, until=None)
     for code in (700, 701):
         registry = drafts.set_detector(registry, code, {"scheme": "SynthID-Text", "url": URL})
+        registry = drafts.set_reading_model(registry, code, MODEL)
+    registry = drafts.set_reading_model(registry, 702, STRONG)
     registry = drafts.retire(registry, 701, revoke=True)
     documents = zip((root, registry), signers, strict=True)
     return begin(*(Envelope.unsigned(document).sign(key).to_bytes() for document, key in documents))
@@ -85,6 +92,44 @@ def test_every_form_of_a_report_says_ask_there(marked: str) -> None:
     console = Console(file=io.StringIO(), width=300)
     show(analysis, console)
     assert SAYS in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("provider", "option"), [(700, f"--reading-model {MODEL}"), (702, "--strong"), (701, None), (703, None)]
+)
+def test_a_report_names_the_model_that_reads_a_provider_best(provider: int, option: str | None, marked: str) -> None:
+    """Where nothing was found, and this provider was asked for; not for a revoked or an unknown one."""
+    decoder = Decoder(open_proxy(OFFLINE), registry=TRUSTED)
+    analysis = decoder.analyse(marked, score="light", beacons=[(provider, 3)])
+    better = analysis.report.better_reader
+    assert analysis.report.outcome == "none" and (better is not None) is (option is not None)
+    pages = describe(analysis.report), html_report(analysis)
+    if better is None:
+        assert not any("would show more" in page for page in pages)
+        return
+    assert better.provider == provider and better.says.endswith(f"would show more: ctwl-decode {option}.")
+    assert all(better.says in page for page in pages)
+
+
+def test_a_text_that_suits_no_provider_a_little_names_no_model(marked: str) -> None:
+    registry = drafts.set_reading_model(TRUSTED.registry, 700, MODEL)
+    decoder = Decoder(open_proxy(OFFLINE), registry=replace(TRUSTED, registry=registry))
+    found = decoder.decode(marked, score="light")
+    assert found.detected and found.better_reader is None
+    faint = decoder.decode(marked, score="light", alpha=found.p_value / 2)
+    assert not faint.detected and faint.better_reader is not None and faint.better_reader.provider == 700
+    people = "The registry says who owns a provider code, not that a text came from them. " * 3
+    none = decoder.decode(people, score="light")
+    assert none.p_value > 0.1 and none.better_reader is None
+
+
+def test_a_model_that_read_the_text_is_not_named_again(marked: str) -> None:
+    analysis = Decoder(open_proxy(OFFLINE), registry=TRUSTED).analyse(marked, score="light", beacons=[(700, 3)])
+    assert STRONGER not in describe(analysis.report.model_copy(update={"read": "whole"}))
+    interpreter = Interpreter(get_profile(OFFLINE), TRUSTED, None, ())
+    assert interpreter.better_reader(700, MODEL) is None and interpreter.better_reader(700, "other/model") is not None
+    private = Interpreter(new_private("org.example.private.1", get_profile(OFFLINE)), TRUSTED, None, ())
+    assert private.better_reader(700, None) is None
 
 
 def test_a_report_that_finds_nothing_points_nowhere() -> None:

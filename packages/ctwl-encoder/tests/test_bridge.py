@@ -19,11 +19,11 @@ from ctwl_encoder import Bridge, Encoder
 from ctwl_encoder.core.device.marker import DeviceMarker
 from ctwl_encoder.core.expected_evidence import marked_positions
 from ctwl_encoder.core.payload import Payload
+from ctwl_encoder.core.shares import SHARE
 from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.core.text_state import TextState
 from ctwl_encoder.integrations.transformers import CTWLLogitsProcessor
 from ctwl_encoder.models import load_tokenizer
-from ctwl_encoder.options import SHARE
 from ctwl_protocol.errors import ModelUnsuitable
 from ctwl_protocol.proxy import Proxy
 

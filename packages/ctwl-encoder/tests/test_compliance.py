@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from ctwl_encoder.command import main
+from ctwl_encoder.core.expected_evidence import Evidence
 from ctwl_encoder.integrations.log import TextLog, began, finished, unmarked
 from ctwl_encoder.integrations.policy import Policy
 
@@ -29,7 +30,8 @@ def log_of(path: Path, *, marked: int = 3, plain: int = 1, strategy: str = "race
         assert request is not None
         begun = began(decided, f"chatcmpl-{number}", request, request.payload(number))
         line = log.write([begun])
-        log.write([finished(begun, line, Counter({None: 90, "no place to mark": 10}), 0.95 if number else 0.01)])
+        places, chance = Counter({None: 90, "no place to mark": 10}), 0.95 if number else 0.01
+        log.write([finished(begun, line, places, chance, Evidence(90.0, 10.0, 50.0))])
     for number in range(plain):
         log.write([unmarked(decided, f"plain-{number}", "fixed form")])
     return path
@@ -104,7 +106,7 @@ def test_what_was_found_is_said_and_what_is_open_too(log: Path, plan: Path, caps
     }
     state, shows, remains = told["An imperceptible watermark in free-form text of more than 200 tokens"]
     assert state == "partly" and re.match(
-        r"4 \[\d+\] texts were to be marked \(1 \[\d+\] by delta, 3 \[\d+\] by race\)", shows
+        r"4 \[\d+\] texts were to be marked \(1 \[\d+\] by delta, 3 \[\d+\] by race 0.8 \[\d+\]\)", shows
     )
     assert re.search(r"1 \[\d+\] texts were not: 1 \[\d+\] fixed form", shows) and "exempt" in remains
     state, shows, remains = told["Effective: the mark is found"]

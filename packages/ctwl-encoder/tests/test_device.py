@@ -20,9 +20,10 @@ from ctwl_encoder.core.expected_evidence import marked_positions
 from ctwl_encoder.core.host import HostMarker, probabilities
 from ctwl_encoder.core.marker import Marker
 from ctwl_encoder.core.payload import Payload
+from ctwl_encoder.core.shares import SHARE
 from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.core.text_state import TextState
-from ctwl_encoder.options import SHARE, MarkingOptions
+from ctwl_encoder.options import MarkingOptions
 from ctwl_protocol.partition import reference
 from ctwl_protocol.proxy import Proxy, open_proxy
 

@@ -27,12 +27,13 @@ from transformers import (
 from ctwl_decoder import Decoder
 from ctwl_encoder import CTWLLogitsProcessor, CTWLWatermarkingConfig, Encoder, Strategy
 from ctwl_encoder.command import main
-from ctwl_encoder.core.expected_evidence import expected_bits, marked_positions, needed_tokens
+from ctwl_encoder.core.expected_evidence import expected_bits, expected_evidence, marked_positions, needed_tokens
 from ctwl_encoder.core.payload import Payload, Seeds
+from ctwl_encoder.core.shares import SHARE
 from ctwl_encoder.errors import FaintText, OptionOutOfRange, ShortText, StrategyUnsuitable
 from ctwl_encoder.integrations.transformers import ProcessorConfig
 from ctwl_encoder.models import load_model
-from ctwl_encoder.options import SHARE, GenerationOptions
+from ctwl_encoder.options import GenerationOptions
 from ctwl_protocol import Beacon
 from ctwl_protocol.errors import FieldOutOfRange, ModelNotFound, ModelUnsuitable, TokenizerUnsupported
 from ctwl_protocol.partition.members import members
@@ -237,7 +238,13 @@ def test_a_loop_is_no_evidence(encoder: Encoder) -> None:
     changed(encoder, marking, text)
     whole, once = (marking.text(Payload((1,)), text[0, :length].numpy()).last for length in (50, 21))
     assert [sum(1 for _ in marked_positions(last)) for last in (whole, once)] == [40, 11]
-    assert expected_bits(whole, Strategy.RACE, SHARE) == expected_bits(once, Strategy.RACE, SHARE) > 0
+    bits = expected_bits(once, Strategy.RACE, SHARE)
+    assert expected_bits(whole, Strategy.RACE, SHARE) == pytest.approx(bits) and bits > 0
+    looped, alone = (expected_evidence(last, Strategy.RACE, SHARE) for last in (whole, once))
+    assert looped.decided > alone.decided and looped.repeats > alone.repeats
+    counted = alone.decided - alone.repeats
+    assert looped.decided - looped.repeats == pytest.approx(counted)
+    assert looped.read == pytest.approx(0.37 * counted) and looped.reader == pytest.approx(0.63 * counted)
 
 
 def test_a_way_of_decoding_that_there_is_not_is_refused(encoder: Encoder) -> None:
@@ -344,7 +351,7 @@ def test_the_strategy_follows_from_the_sampling_unless_it_is_named(sampling: dic
 
 def test_a_text_that_came_out_faint_is_warned_of_and_written_again_on_request(toy: Encoder, prompts: list[str]) -> None:
     """Texts that are clear at once stay as they are; the others are written again until they are."""
-    asked: dict[str, Any] = {"max_new_tokens": 50, "min_new_tokens": 50, "share": 0.2, "seed": 1}
+    asked: dict[str, Any] = {"max_new_tokens": 60, "min_new_tokens": 60, "top_p": 0.3, "seed": 1}
     with pytest.warns(FaintText, match="set tries"):
         once = toy.generate(prompts, 1, 1, **asked)
     with warnings.catch_warnings():

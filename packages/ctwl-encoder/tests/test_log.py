@@ -20,13 +20,16 @@ from hypothesis import strategies as st
 
 from ctwl_encoder.audit.summary import Gap, Line, Summary, parse_line
 from ctwl_encoder.command import main
+from ctwl_encoder.core.expected_evidence import Evidence
 from ctwl_encoder.errors import OptionOutOfRange
 from ctwl_encoder.integrations.log import TextLog, append, began, finished, unmarked
 from ctwl_encoder.integrations.policy import Policy
 
+EVIDENCE = Evidence(decided=90.0, repeats=10.0, reader=50.0)
 PROFILE = "org.ctwl.smollm2-135m.1"
 TEXTS = """
 import sys, threading, time
+from ctwl_encoder.core.expected_evidence import Evidence
 from ctwl_encoder.integrations.log import TextLog, began, finished
 from ctwl_encoder.integrations.policy import Policy
 
@@ -39,7 +42,7 @@ def serve(number):
         begun = began(policy, f"cmpl-{number}-{n}", request, request.payload(n % 64))
         process, line = front.write([begun])
         time.sleep(0.02)
-        worker.write([finished(begun, (process, line), {None: 90, "no place to mark": 10}, 0.95)])
+        worker.write([finished(begun, (process, line), {None: 90, "no place to mark": 10}, 0.95, Evidence(9, 1, 3))])
         print(f"{process} {line}\\n", end="", flush=True)  # the client has its answer
 
 for number in range(200):
@@ -85,7 +88,7 @@ def written(log: TextLog, decided: Policy, *, end: bool = True, chance: float = 
     line = log.write([begun])
     if end:
         places = Counter({None: 90, "no place to mark": 10})
-        log.write([finished(begun, line, places, chance)])
+        log.write([finished(begun, line, places, chance, EVIDENCE)])
 
 
 def test_a_line_says_what_was_written_and_no_word_of_it(tmp_path: Path) -> None:
@@ -96,12 +99,39 @@ def test_a_line_says_what_was_written_and_no_word_of_it(tmp_path: Path) -> None:
     start, begin, end, without = lines_of(tmp_path / "log")
     assert start["decided"] == {"provider": 42, "version": 3, "profile": PROFILE, "clients": "none"}
     assert begin["request"] == end["request"] == hashlib.sha256(b"chatcmpl-1").hexdigest()[:32]
-    of_text = {"profile": PROFILE, "provider": 42, "version": 3, "nonce": 5, "layout": 1, "strategy": "race"}
+    of_text = {
+        "profile": PROFILE,
+        "provider": 42,
+        "version": 3,
+        "nonce": 5,
+        "layout": 1,
+        "strategy": "race",
+        "share": 0.5,
+    }
     assert {name: end[name] for name in of_text} == {name: begin[name] for name in of_text} == of_text
     assert (end["tokens"], end["marked"], end["left"], end["chance"]) == (100, 90, {"no place to mark": 10}, 0.9)
+    assert end["nats"] == {"decided": 90.0, "repeats": 10.0, "reader": 50.0} and "nats" not in begin
     assert end["begun"] == [begin["process"], begin["line"]] and end["policy"] == start["policy"] == decided.digest
     assert (without["event"], without["why"]) == ("unmarked", "fixed form") and "provider" not in without
     assert [line["line"] for line in (start, begin, end, without)] == [0, 1, 2, 3]
+
+
+def test_lines_without_evidence_have_no_budget(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A log of before: a mean is of the texts whose lines say it."""
+    decided = policy(tmp_path / "log")
+    log = TextLog(decided, wait=True)
+    written(log, decided)
+    lines = lines_of(tmp_path / "log")
+    older = tmp_path / "older"
+    for line in lines:
+        line.pop("nats", None), line.pop("share", None)
+    older.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert main(["audit", "--json", str(older)]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["budget"] is None and told["written"][0]["share"] is None
+    assert main(["audit", "--json", str(tmp_path / "log")]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["budget"]["read"] == pytest.approx(30) and told["written"][0]["share"] == 0.5
 
 
 def test_a_line_that_was_cut_off_spoils_no_other(tmp_path: Path) -> None:
@@ -207,7 +237,11 @@ def test_an_audit_sums_by_day_and_policy_and_finds_what_is_missing(
     told = capsys.readouterr().out
     assert "texts not to be marked: 2, fixed form" in told
     assert "complete: no line is missing" in told and "2 marked texts have no end" in told
-    assert f"6 texts by race, provider 42, version 3, profile {PROFILE}" in told
+    assert (
+        "Evidence of a text of 100 tokens, in nats: decided by the mark 90.0; a reader is expected to see 30.0" in told
+    )
+    assert "Lost before: first tokens 0.0, bridge 10.0. Lost after: repeats 10.0, reader 50.0" in told
+    assert f"6 texts by race 0.5, provider 42, version 3, profile {PROFILE}" in told
     assert main(["audit", "--json", str(path)]) == 0
     days = json.loads(capsys.readouterr().out)["days"]
     assert [day["policy"] for day in days] == sorted({policy(path).digest, policy(path, clients="off").digest})

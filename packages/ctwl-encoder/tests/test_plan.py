@@ -26,6 +26,7 @@ from scipy import stats
 from ctwl_decoder import Decoder
 from ctwl_encoder import CTWLWatermarkingConfig, Encoder
 from ctwl_encoder.command import main
+from ctwl_encoder.core.budget import Budget
 from ctwl_encoder.core.expected_evidence import needed_tokens
 from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.errors import OptionOutOfRange
@@ -75,8 +76,9 @@ def row(marking: Marking, found: int, shared: float = 0.05) -> Row:
     around = Estimate(shared, shared / 2, shared * 2)
     curve = [(100, found / 64), (200, found / 32)]
     mark = Effect(
-        share(found, 32), Needed(None, 175, None), curve, Estimate(0.001, -0.01, 0.02), 0.6, around, 1.5, around, 1.07
-    )
+        share(found, 32), Needed(None, 175, None), curve, Estimate(0.001, -0.01, 0.02), 0.6, around, 1.5, around, 1.07,
+        Budget(200, 240, 6, 4, 110, 10, 63),
+    )  # fmt: skip
     return Row(marking, 200.0, 1.2, Estimate(1.4, 1.3, 1.5), around, mark)
 
 
@@ -88,14 +90,20 @@ def result(*found: int, agreed: float = 1.0, **changed: Any) -> Result:
     plain = Row(PLAIN, 200.0, 1.1, Estimate(1.4, 1.3, 1.5), Estimate(0.04, 0.03, 0.05))
     rows = [row(*each) for each in zip(tried, found, strict=True)]
     chosen = Recommendation(choose([each / 32 for each in found]), agreed, default_marking(temperature))
-    return Result(asked, plain, rows, chosen, 9.2, 13.9)
+    return Result(asked, plain, rows, chosen)
 
 
 def test_the_budget_of_the_evidence_is_told() -> None:
-    """1.2 nats of choice and 0.6 that the mark decides, for each of 200 tokens; 9.2 and 13.9 nats are needed."""
+    """What the mark decides, what is lost, and what a reader needs; with fewer nonces ln(64 / nonces) nats less."""
     told = " ".join(sentences(result(30, 31)))
-    for words in ("200 tokens is 240", "decides 120", "needs 23: 9 for the level, 14 for the codes"):
-        assert words in told
+    for words in (
+        "200 tokens, in nats: choice 240.0, decided by the mark 110.0; a reader is expected to see 37.0 of it",
+        "first tokens 6.0, bridge 4.0. Lost after: repeats 10.0, reader 63.0",
+        "A reader of all codes needs 25.7: level 9.2, codes 13.9, tests 2.6.",
+        "with 64 nonces needs 13.9: level 9.2, codes 4.2, tests 0.6.",
+    ):
+        assert words in told, told
+    assert "with 8 nonces needs 11.8: level 9.2, codes 2.1, tests" in " ".join(sentences(result(30, 31, nonces=8)))
 
 
 # figures

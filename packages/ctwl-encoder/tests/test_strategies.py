@@ -19,11 +19,12 @@ from ctwl_encoder.core.expected_evidence import (
     null_hits,
 )
 from ctwl_encoder.core.host import probabilities
+from ctwl_encoder.core.shares import SHARE
 from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.core.strategies.delta.reference import add_delta
 from ctwl_encoder.core.strategies.race.lots import RANKS, lots
 from ctwl_encoder.core.strategies.race.reference import add_lots
-from ctwl_encoder.options import LEAST_SHARE, MOST_SHARE, SHARE, MarkingOptions
+from ctwl_encoder.options import LEAST_SHARE, MOST_SHARE, MarkingOptions
 from ctwl_protocol.bridge import Branch
 from ctwl_protocol.errors import ModelFailed
 from ctwl_protocol.hashing import ranks

@@ -488,5 +488,13 @@ def test_the_tokens_that_are_needed_are_for_a_sampling() -> None:
     assert race == sorted(race, reverse=True) and race[0] > 5000 and race[-1] < 100
     assert config.needed_tokens(1.5) == race[-1]
     assert config.needed_tokens(0.0) == 195  # delta
+    for temperature, share in ((1.0, 0.5), (0.7, 0.8)):  # the defaults there
+        named = CTWLWatermarkingConfig(profile="org.ctwl.smollm2-135m.1", strategy="race", share=share)
+        assert named.needed_tokens(temperature) == config.needed_tokens(temperature)
+    shares = [
+        CTWLWatermarkingConfig(profile="org.ctwl.smollm2-135m.1", strategy="race", share=share).needed_tokens(1.0)
+        for share in (0.1, 0.3, 0.5, 0.7, 0.95)
+    ]
+    assert shares == sorted(set(shares), reverse=True) and shares[0] > 3 * shares[2]
     with pytest.raises(StrategyUnsuitable):
         CTWLWatermarkingConfig(strategy="race").needed_tokens(0)

@@ -257,6 +257,10 @@ def test_a_code_taken_over_by_another_name(repository: Any, make_provider: Any) 
         pytest.param(
             {"models": [{"version": 0, "name": "Model", "since": 1_799_222_401, "until": None}]}, id="model moved"
         ),
+        pytest.param(
+            {"models": [{"version": 0, "name": "Model", "since": 1_799_222_400, "until": None, "nonces": 63}]},
+            id="nonces taken away",
+        ),
         pytest.param({"epochs": []}, id="epoch removed"),
         pytest.param({"epochs": [{"epoch": 1, "since": 1_800_000_001}]}, id="epoch moved"),
     ],

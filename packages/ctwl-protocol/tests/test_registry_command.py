@@ -180,6 +180,11 @@ def test_everything_that_may_change(ceremony: Run) -> None:
         "detector registry.ctwl --provider 42 --scheme First --url https://example.org/first",
         "detector registry.ctwl --provider 42 --none",
         "detector registry.ctwl --provider 42 --scheme Own --url https://example.org/detect",
+        "add model registry.ctwl --provider 42 --version 4 --name Few --nonces 8",
+        "nonces registry.ctwl --provider 42 --version 4 --nonces 16",
+        "reading-model registry.ctwl --provider 42 --model example/first",
+        "reading-model registry.ctwl --provider 42 --none",
+        "reading-model registry.ctwl --provider 42 --model example/best",
         "retire registry.ctwl --provider 43",
         "retire registry.ctwl --provider 43 --revoke",  # keeps the day on which it ended
         "renew registry.ctwl --days 30",
@@ -191,12 +196,15 @@ def test_everything_that_may_change(ceremony: Run) -> None:
     first, second, layout, certificate = shown["registry"]["entries"]
     assert first["contact"] == "https://example.com/" and first["epochs"][0]["epoch"] == 1
     assert first["detector"] == {"scheme": "Own", "url": "https://example.org/detect"} and "detector" not in second
+    assert first["reading_model"] == "example/best" and "reading_model" not in second
+    assert [model.get("nonces") for model in first["models"]][-1] == 16
     assert (second["state"], second["since"]) == ("revoked", 1_767_225_600)
     assert layout["fields"][3:] == [["room", 12], ["seat", 8]]
     assert certificate["commitment"] == commitment
     good(ceremony, "update --root root.ctwl registry.ctwl")
     assert all(
-        word in good(ceremony, "show") for word in ("theatre", "room:12 seat:8", "Somebody", "revoked", "/detect")
+        word in good(ceremony, "show")
+        for word in ("theatre", "room:12 seat:8", "Somebody", "revoked", "/detect", "4:16", "example/best")
     )
 
 
@@ -292,6 +300,10 @@ def test_what_nobody_would_count_is_not_signed(ceremony: Run) -> None:
         ("detector registry.ctwl --provider 42 --scheme Own", "registry-malformed"),
         ("detector registry.ctwl --provider 42 --none --scheme Own", "registry-malformed"),
         ("detector registry.ctwl --provider 42 --scheme Own --url https://127.0.0.1/", "registry-malformed"),
+        ("nonces registry.ctwl --provider 42 --version 5 --nonces 8", "entry-unknown"),
+        ("add model registry.ctwl --provider 42 --version 5 --name Five --nonces 65", "registry-malformed"),
+        ("reading-model registry.ctwl --provider 7 --none", "entry-unknown"),
+        ("reading-model registry.ctwl --provider 42 --model ../model", "registry-malformed"),
         ("retire registry.ctwl --provider 7", "entry-unknown"),
         ("retire registry.ctwl --provider 42 --version 5", "entry-unknown"),
         ("retire registry.ctwl --provider 42 --at 2020-01-01", "registry-malformed"),

@@ -293,6 +293,48 @@ def test_an_entry_without_a_detector_has_the_bytes_that_it_always_had() -> None:
     assert Registry.from_bytes(named).to_bytes() == named
 
 
+def declaring(nonces: Any) -> dict[str, Any]:
+    """A provider whose model declares how many nonces its texts have."""
+    return provider(models=[{"version": 3, "name": "Aloud 3", "since": 100, "until": None, "nonces": nonces}])
+
+
+@pytest.mark.parametrize("nonces", [1, 3, 8, 64])
+def test_a_model_declares_its_nonces(nonces: int) -> None:
+    data = canonical.encode(registry(declaring(nonces)))
+    found = Registry.from_bytes(data)
+    assert found.to_bytes() == data
+    assert found.nonces(42, 3) == nonces
+    assert "nonces" not in read(registry()).model_dump()["entries"][0]["models"][0]
+    assert [read(registry()).nonces(*beacon) for beacon in ((42, 3), (42, 4), (43, 3))] == [64, 64, 64]
+
+
+@pytest.mark.parametrize("nonces", [0, -1, 65, 2**40, "8", True, None, []])
+def test_other_numbers_of_nonces_are_refused(refused: Any, nonces: Any) -> None:
+    with refused("registry-malformed"):
+        read(registry(declaring(nonces)))
+
+
+@pytest.mark.parametrize("name", ["Qwen/Qwen2.5-1.5B-Instruct", "a/b", "0x/9", "a/" + "b" * 98])
+def test_a_provider_names_the_model_that_reads_it_best(name: str) -> None:
+    data = canonical.encode(registry(provider(reading_model=name)))
+    found = Registry.from_bytes(data)
+    assert found.to_bytes() == data
+    owner = found.provider(42)
+    assert owner is not None and owner.reading_model == name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("", "gpt2", "/etc/passwd", "../model", "a/../b", "a//b", "a/b/c", ".a/b", "a/.b", "-x/b", "a/-b", "a/b\n"),
+        *("a/b c", "https://a.b", "a/b;c", "ä/b", "a/b\x1b[2J", "a/" + "b" * 99, None, 7, b"a/b"),
+    ],
+)
+def test_other_names_of_models_are_refused(refused: Any, name: Any) -> None:
+    with refused("registry-malformed"):
+        read(registry(provider(reading_model=name)))
+
+
 @pytest.mark.parametrize("entry", [provider, layout, certificate])
 def test_a_code_a_number_and_a_commitment_stand_once(refused: Any, entry: Callable[[], dict[str, Any]]) -> None:
     with refused("code-reused", match="two entries"):

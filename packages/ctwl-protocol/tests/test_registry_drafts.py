@@ -51,6 +51,14 @@ def detector(code: int, named: bool) -> Callable[[Registry], Registry]:
     return lambda registry: drafts.set_detector(registry, code, found)
 
 
+def nonces(code: int, version: int, number: int) -> Callable[[Registry], Registry]:
+    return lambda registry: drafts.set_nonces(registry, code, version, number)
+
+
+def reading_model(code: int, name: str | None) -> Callable[[Registry], Registry]:
+    return lambda registry: drafts.set_reading_model(registry, code, name)
+
+
 changes = st.one_of(
     st.none(),
     st.builds(provider, codes),
@@ -60,6 +68,8 @@ changes = st.one_of(
     st.builds(retired, codes, st.none() | small, st.booleans()),
     codes.map(lambda code: lambda registry: drafts.set_contact(registry, code, "https://other.example/")),
     st.builds(detector, codes, st.booleans()),
+    st.builds(nonces, codes, small, st.sampled_from([1, 8, 64, 65])),
+    st.builds(reading_model, codes, st.sampled_from([None, "somebody/model", "../model"])),
 )
 
 
@@ -122,11 +132,19 @@ def test_a_provider_that_is_retired_takes_its_models_along() -> None:
         (lambda registry: drafts.add(registry, "epoch", code=1, epoch=9, since=NOW - 1), "registry-malformed"),
         (lambda registry: drafts.add(registry, "epoch", code=2, epoch=9, since=NOW - 1), "entry-backdated"),
         (retired(2, None, False), "entry-altered"),
+        (nonces(1, 0, 64), "entry-unknown"),
+        (nonces(9, 0, 64), "entry-unknown"),
+        (nonces(2, 0, 65), "registry-malformed"),
+        (nonces(2, 0, 7), "entry-altered"),
+        (reading_model(9, "somebody/model"), "entry-unknown"),
+        (reading_model(1, "nowhere"), "registry-malformed"),
     ],
 )
 def test_what_clients_would_refuse_is_refused_in_the_draft(refused: Any, change: Any, code: str) -> None:
     _, envelope = first()
-    for sound in (provider(1), epoch(1, 2), provider(2), retired(2, None, True)):
+    few = {"version": 0, "name": "Model", "since": NOW, "until": None, "nonces": 8}
+    ended = (lambda registry: drafts.add(registry, "model", code=2, **few), retired(2, None, True))
+    for sound in (provider(1), epoch(1, 2), provider(2), *ended):
         envelope = drafts.revise(envelope, sound, now=NOW, days=90)
     with refused(code):
         drafts.revise(envelope.sign(KEY), change, now=NOW, days=90)

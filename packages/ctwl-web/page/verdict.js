@@ -36,7 +36,11 @@ function toldOf(report, say, language, early) {
   const { outcome, spans, tokens, p_value: p } = report;
   if (early && outcome !== "found") return { title: say("early"), says: say("says-early"), means: say("means-none") };
   const read = report.read === "whole" ? "means-none-whole" : "means-none";
-  if (outcome === "none") return { title: say("none"), says: say("says-none", { tokens }), means: say(read) };
+  if (outcome === "none") {
+    const better = report.better_reader;
+    const advice = better ? [say("read-better", { ...better, option: `--reading-model ${better.reading_model}` })] : [];
+    return { title: say("none"), says: say("says-none", { tokens }), means: [say(read), ...advice].join(" ") };
+  }
   if (outcome === "too-short") return { title: say("short"), says: say("says-short", { tokens }), means: say("means-short") };
   const kind = spans.length > 1 ? "parts" : spans[0].tokens === tokens ? "whole" : "part";
   const names = spans.map(({ record, code }) => (record ? nameOf(record.chain[0], say) : say("who-unregistered", { provider: code })));

@@ -2,7 +2,7 @@
 import { beaconCode } from "./beacon.js";
 import { readEnvelope, signedPayload } from "./envelope.js";
 import { layout, LAYOUTS } from "./layouts.js";
-import { readRegistry } from "./registry.js";
+import { noncesOf, readRegistry } from "./registry.js";
 import { readRoot } from "./root.js";
 
 const day = (seconds) => new Date(1000 * Number(seconds)).toISOString().slice(0, 10);
@@ -26,10 +26,12 @@ export class Names {
     this.providers = new Map(registry.entries.filter(({ kind }) => kind === "provider").map((entry) => [entry.code, entry]));
   }
 
-  /** Every registered pair of provider and version as the code of its first nonce, ascending. */
-  get beacons() {
-    const owners = Array.from(this.providers.values());
-    return owners.flatMap(({ code, models }) => models.map(({ version }) => beaconCode({ provider: code, version, nonce: 0 }))).sort((a, b) => a - b);
+  /** The codes of every registered pair of provider and version, with the nonces that its texts may have, ascending. */
+  get codes() {
+    const models = Array.from(this.providers.values()).flatMap(({ code, models }) => models.map((model) => [code, model]));
+    const codes = models.flatMap(([provider, model]) =>
+      Array.from({ length: noncesOf(model) }, (_, nonce) => beaconCode({ provider, version: model.version, nonce })));
+    return Uint32Array.from(codes).sort();
   }
 
   /** The specification's layouts and the registered ones, each of these with its `owner`, a provider. */
@@ -50,6 +52,13 @@ export class Names {
     const codes = new Set(beacons.map(({ provider }) => provider));
     const owners = Array.from(codes, (code) => this.providers.get(code)).filter((owner) => owner?.detector && owner.state !== "revoked");
     return owners.map(({ code, name, detector: { scheme, url } }) => ({ provider: code, name, scheme, url }));
+  }
+
+  /** The open language model that reads a provider's texts best, as its entry says; null where it names none. */
+  betterReader(provider) {
+    const owner = this.providers.get(provider);
+    if (!owner?.reading_model || owner.state === "revoked") return null;
+    return { provider, name: owner.name, reading_model: owner.reading_model };
   }
 
   /** Which registry this is: `{test, version, issued, expires, expired}`, days as YYYY-MM-DD. */

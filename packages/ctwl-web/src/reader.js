@@ -1,10 +1,10 @@
 /** 10 Decoding by the light scores: from a text to the codes in it. The numbers are the specification's steps. */
-import { beaconFields, CODE_BITS, NONCES } from "./beacon.js";
+import { beaconFields, CODE_BITS } from "./beacon.js";
 import { equal, hex } from "./bytes.js";
 import { before, findCandidates } from "./candidates.js";
 import { LIGHT_SHARES } from "./light.js";
 import { LAYOUTS, recordFields } from "./layouts.js";
-import { SCORES, SEARCH } from "./numbers.js";
+import { READING, SCORES, SEARCH } from "./numbers.js";
 import { passages } from "./passages.js";
 import { digest, publicKey } from "./profile.js";
 import { RecordReader } from "./readings.js";
@@ -37,8 +37,7 @@ export class Reader {
     this.names = open ? names : null;
     const beacons = profile.code_bits === CODE_BITS;
     this.layouts = beacons ? (names?.layouts ?? LAYOUTS) : [];
-    const registered = open && beacons && names ? names.beacons : [];
-    this.registered = Uint32Array.from(registered.flatMap((code) => Array.from({ length: NONCES }, (_, nonce) => code + nonce)));
+    this.registered = open && beacons && names ? names.codes : new Uint32Array();
   }
 
   /**
@@ -126,6 +125,7 @@ export class Reader {
     const [tokens, needed] = [variant.ids.length, this.minimumTokens(alpha)];
     const detected = spans.length > 0;
     const distinct = new Set(finding.text.pairOf).size; // whichever slots they carry, and were read
+    const likely = detected || finding.text.length === 0 ? null : { code: best.code, ...this.beacon(best.code), p_value: best.p };
     const short = tokens < needed || 2 * distinct < needed;
     const outcome = detected ? "found" : short ? "too-short" : "none";
     const characters = counter(text);
@@ -149,8 +149,9 @@ export class Reader {
       p_value: best.p,
       record: detected ? this.record(best) : null,
       signposts: this.names?.signposts(found.flatMap(({ record }) => record?.chain ?? [])) ?? [],
+      better_reader: likely && !short && best.p < READING.promising ? (this.names?.betterReader(likely.provider) ?? null) : null,
       hidden: takenOut(text).map((each) => ({ ...each, start: characters(each.start) })),
-      likeliest: detected || finding.text.length === 0 ? null : { code: best.code, ...this.beacon(best.code), p_value: best.p },
+      likeliest: likely,
       held_back: outcome === "none" ? heldBack(best, finding.text, alpha) : null,
       alpha,
       score: best.by,

@@ -1,5 +1,5 @@
 /** 9.6 Registry and its history. */
-import { BEACON } from "./beacon.js";
+import { BEACON, NONCES } from "./beacon.js";
 import { equal, hex } from "./bytes.js";
 import { decode, encode } from "./canonical.js";
 import { layout } from "./layouts.js";
@@ -14,6 +14,7 @@ const WORD = /^[a-z][a-z0-9_]{0,31}$/;
 const LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
 const HOST = `(?:${LABEL}\\.)+[A-Za-z][A-Za-z0-9-]{0,61}[A-Za-z0-9]`;
 const PAGE = new RegExp(`^https://${HOST}(?:/(?:[A-Za-z0-9._~!$&*+,;=@:/-]|%[0-9A-Fa-f]{2})*)?$`);
+const ON_HUB = /^[A-Za-z0-9][A-Za-z0-9._-]*\/[A-Za-z0-9][A-Za-z0-9._-]*$/;
 const MAIL = new RegExp(`^[A-Za-z0-9.+_-]+@${HOST}$`);
 const [CODES, VERSIONS] = [2 ** BEACON.provider, 2 ** BEACON.version];
 
@@ -60,6 +61,9 @@ function requireApart(providers) {
   }
 }
 
+/** The fields that a map has to have, with those of the optional ones that it has. */
+const withOptional = (given, fields, ...optional) => [...fields, ...optional.filter((field) => Object.hasOwn(given, field))];
+
 /** What no two entries share. */
 const identity = (entry) =>
   `${entry.kind} ${{ provider: entry.code, layout: entry.number, certificate: entry.commitment && hex(entry.commitment) }[entry.kind]}`;
@@ -82,18 +86,23 @@ function until(entry, what) {
 
 function provider(entry) {
   const fields = ["kind", "code", "name", "contact", "state", "since", "until", "models", "epochs"];
-  map(entry, Object.hasOwn(entry, "detector") ? [...fields, "detector"] : fields, "a provider");
+  map(entry, withOptional(entry, fields, "detector", "reading_model"), "a provider");
   integer(entry.code, 0, CODES - 1, "code");
   name(entry.name, "name");
   address(entry.contact, [PAGE, MAIL], "contact");
   if (Object.hasOwn(entry, "detector")) detector(entry.detector);
+  if (Object.hasOwn(entry, "reading_model")) {
+    text(entry.reading_model, ON_HUB, "a reading model");
+    need(entry.reading_model.length <= REGISTRY.name, "a reading model's name is too long");
+  }
   oneOf(entry.state, STATES, "state");
   time(entry.since, "since");
   until(entry, "a provider");
   need((entry.until === null) === (entry.state === "active"), "until is nil exactly while active");
   array(entry.models, 0, REGISTRY.models, "models");
   for (const model of entry.models) {
-    map(model, ["version", "name", "since", "until"], "a model");
+    map(model, withOptional(model, ["version", "name", "since", "until"], "nonces"), "a model");
+    if (Object.hasOwn(model, "nonces")) integer(model.nonces, 1, NONCES, "a model's nonces");
     integer(model.version, 0, VERSIONS - 1, "version");
     name(model.name, "a model's name");
     time(model.since, "since");
@@ -142,6 +151,9 @@ function certificate(entry, issued) {
   integer(entry.since, 0, issued, "since");
 }
 
+/** How many nonces the texts of a model version have, from 0 on: all where it declares no fewer. */
+export const noncesOf = ({ nonces }) => Number(nonces ?? NONCES);
+
 /** The key epoch of a provider at a time: the last that began by then, or null. */
 export function epochAt(registry, code, at) {
   const found = registry.entries.find((entry) => entry.kind === "provider" && entry.code === code);
@@ -167,13 +179,16 @@ const altered = (holds) => require(holds, "entry-altered", "an entry is not what
 
 function requireKept(old, entry, issued) {
   if (old.kind !== "provider" || entry.kind !== "provider") return altered(same(old, entry));
-  const { contact: _, detector: _old, state: oldState, until: oldUntil, models: oldModels, epochs: oldEpochs, ...oldRest } = old;
-  const { contact: __, detector: _new, state, until: end, models, epochs, ...rest } = entry;
+  const { contact: _, detector: _old, reading_model: _oldModel, state: oldState, until: oldUntil, models: oldModels, epochs: oldEpochs, ...oldRest } = old;
+  const { contact: __, detector: _new, reading_model: _newModel, state, until: end, models, epochs, ...rest } = entry;
   altered(same(oldRest, rest));
   altered(STATES.indexOf(state) >= STATES.indexOf(oldState));
   altered(oldUntil === null || oldUntil === end);
   altered(models.length >= oldModels.length && epochs.length >= oldEpochs.length);
-  oldModels.forEach((model, i) => altered(same({ ...model, until: model.until ?? models[i].until }, models[i])));
+  oldModels.forEach(({ nonces: _few, ...model }, i) => {
+    const { nonces: _more, ...now } = models[i];
+    altered(same({ ...model, until: model.until ?? now.until }, now) && noncesOf(oldModels[i]) <= noncesOf(models[i]));
+  });
   oldEpochs.forEach((epoch, i) => altered(same(epoch, epochs[i])));
   if (oldUntil !== end) requireNotBefore(end, issued);
   epochs.slice(oldEpochs.length).forEach(({ since }) => requireNotBefore(since, issued));

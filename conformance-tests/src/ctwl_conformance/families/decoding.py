@@ -106,18 +106,18 @@ def _light_registered(data: JSON) -> JSON:
 
 
 def _registry(data: JSON) -> Trusted:
-    """A registry that lists the beacons of a question."""
-    owners: dict[int, list[int]] = {}
-    for provider, version in data["registered"]:
-        owners.setdefault(provider, []).append(version)
+    """A registry that lists the beacons of a question: provider, version and, where they are declared, nonces."""
+    owners: dict[int, list[ModelVersion]] = {}
+    for provider, version, *nonces in data["registered"]:
+        model = {"version": version, "name": "a model", "since": 0, "until": None}
+        owners.setdefault(provider, []).append(ModelVersion(**model, **({"nonces": nonces[0]} if nonces else {})))
     trusted = bundled()
-    entries = tuple(_entry(provider, versions) for provider, versions in owners.items())
+    entries = tuple(_entry(provider, tuple(models)) for provider, models in owners.items())
     registry = Registry(**{**dict(trusted.registry), "entries": entries})
     return replace(trusted, registry=registry)
 
 
-def _entry(provider: int, versions: list[int]) -> ProviderEntry:
-    models = tuple(ModelVersion(version=version, name="a model", since=0, until=None) for version in versions)
+def _entry(provider: int, models: tuple[ModelVersion, ...]) -> ProviderEntry:
     return ProviderEntry(
         kind="provider", code=provider, name=f"provider {provider}", contact="https://example.com", state="active",
         since=0, until=None, models=models, epochs=(),

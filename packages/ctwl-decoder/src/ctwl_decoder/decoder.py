@@ -101,7 +101,7 @@ class Decoder:
         self.proxy = proxy
         self.profile, self.tokenizer = proxy.profile, proxy.tokenizer
         self.registry = registry = registry or load_trusted()
-        registered = registered_codes(self.profile, registry)
+        registered = registered_codes(self.profile, registry.registry)
         interpreter = Interpreter(self.profile, registry, keys, tuple(epochs))
         known = registry.registry
         owners = {} if layouts else {entry.number: entry.owner for entry in known.layouts()}
@@ -173,8 +173,8 @@ class Decoder:
             score: how positions are scored, see :mod:`ctwl_decoder.statistics.scores`: "auto" by the light scores and,
                 where these are not conclusive, by ``half`` and ``race``, too; "light" by the light scores alone, which
                 need no language model; "whole" by ``half`` and ``race`` alone.
-            beacons: search only the codes of these (provider, version) pairs. None searches all codes, where registered
-                beacons need less evidence than others.
+            beacons: search only the codes of these (provider, version) pairs, each with the nonces that the registry
+                says, else with all. None searches all codes, where registered beacons need less evidence than others.
             progress: called with the number of positions that the language model has read, and of all: first with 0,
                 before the proxy LM is loaded; never where it is not needed.
 
@@ -213,14 +213,13 @@ class Decoder:
             As :meth:`decode` does.
         """
         check_alpha(level, "the screen's level")
-        registered = self._reader.registered
-        light = SearchPlan.of(self.profile, registered, alpha=alpha, score="light", beacons=beacons)
+        light = self._plan(alpha=alpha, score="light", beacons=beacons)
         variants = self._tokenized(text)
         tokens = variants[0].tokens
         p_value = screen(self.profile, variants, light, self._reader.counts, 1.0 if every else level)
         if p_value <= level:
             return Screened(None, p_value, tokens)
-        plan = SearchPlan.of(self.profile, registered, alpha=alpha, score=score, beacons=beacons)
+        plan = self._plan(alpha=alpha, score=score, beacons=beacons)
         return Screened("too-short" if tokens < plan.minimum_tokens(self.profile) else "none", p_value, tokens)
 
     def analyse(
@@ -251,7 +250,7 @@ class Decoder:
         beacons: Iterable[tuple[int, int]] | None = None,
     ) -> Reading:
         """A reading that goes on when it is asked to; see :meth:`decode`."""
-        plan = SearchPlan.of(self.profile, self._reader.registered, alpha=alpha, score=score, beacons=beacons)
+        plan = self._plan(alpha=alpha, score=score, beacons=beacons)
         return Reading(self, text, self._tokenized(text), plan)  # steps 1 to 3
 
     def decode_together(
@@ -277,7 +276,7 @@ class Decoder:
             OptionOutOfRange: there is no text or too many; the profile's codes are no beacons.
             CTWLError: see :meth:`decode`.
         """
-        plan = SearchPlan.of(self.profile, self._reader.registered, alpha=alpha, score=score, beacons=beacons)
+        plan = self._plan(alpha=alpha, score=score, beacons=beacons)
         if self.profile.code_bits != BEACON_BITS or not 0 < len(texts) <= MOST_TEXTS:
             raise OptionOutOfRange(
                 f"1 to {MOST_TEXTS} texts are read together, and by a profile whose codes are beacons"
@@ -285,13 +284,16 @@ class Decoder:
         bodies = [self._tokenized(text) for text in texts]
         found: list[Joint] = []
         for part, units in ((plan.light, self._light), (plan.whole, self.units)):
-            if not part.score_shares or any(joint.passes(alpha, self.profile.codes) for joint in found):
+            if not part.score_shares or any(joint.passes(alpha) for joint in found):
                 continue
             scored = [[score_positions(self.profile, each, units(each), part) for each in body] for body in bodies]
             for by, share in part.score_shares.items():
                 positions = [[scores[by] for scores in body] for body in scored]
                 found += [read_together(positions, by, codes, share) for codes in part.code_sets]
         return self._assembler.body_report(bodies, found, plan)
+
+    def _plan(self, *, alpha: float, score: Score | ScoreName, beacons: Iterable[tuple[int, int]] | None) -> SearchPlan:
+        return SearchPlan.of(self.profile, self.registry.registry, alpha=alpha, score=score, beacons=beacons)
 
     def _light(self, variant: TokenizedVariant) -> Mapping[Score, NDArray[np.int8]]:
         return light_units(self.profile, variant.positions)

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from ctwl_protocol import Beacon, CTWLError, Profile, get_profile, published_names
 from ctwl_protocol.environment import PROFILE
 from ctwl_protocol.numbers import NUMBERS
-from ctwl_protocol.profile import read_by_default
-from ctwl_protocol.records.beacon import BEACON_BITS
+from ctwl_protocol.profile import has_public_key, read_by_default
+from ctwl_protocol.records.beacon import BEACON_BITS, NONCE_COUNT
+from ctwl_protocol.registry import Registry
 
 from .errors import OptionOutOfRange
 
@@ -49,8 +50,11 @@ def check_alpha(alpha: float, name: str = "alpha") -> None:
         raise OptionOutOfRange(f"{name} is {alpha}; it must lie between 0 and 1")
 
 
-def beacon_codes(profile: Profile, given: Iterable[tuple[int, int]]) -> NDArray[np.uint32]:
-    """The codes of (provider, version) pairs, ascending: uint32 (codes,).
+def beacon_codes(profile: Profile, given: Iterable[tuple[int, int]], registry: Registry | None) -> NDArray[np.uint32]:
+    """The codes of (provider, version) pairs: uint32 (codes,), ascending.
+
+    A pair has as many nonces as its registry entry declares, and else all 64 (spec section 10.2, Registered beacons).
+    Under a private profile codes are its owner's affair, so each has 64.
 
     Raises:
         OptionOutOfRange: the profile's codes are no beacons; there is no pair.
@@ -58,16 +62,17 @@ def beacon_codes(profile: Profile, given: Iterable[tuple[int, int]]) -> NDArray[
     """
     if profile.code_bits != BEACON_BITS:
         raise OptionOutOfRange(f"the codes of {profile.name} are not beacons; search the whole code space")
-    codes = codes_of(tuple(given))
+    known = registry if has_public_key(profile) else None
+    codes = _codes(tuple((*beacon, known.nonces(*beacon) if known else NONCE_COUNT) for beacon in given))
     if not len(codes):
         raise OptionOutOfRange("there is no beacon to search for; name one, or search the whole code space")
     return codes
 
 
 @lru_cache(maxsize=4)
-def codes_of(beacons: tuple[tuple[int, int], ...]) -> NDArray[np.uint32]:
-    """The codes of (provider, version) pairs with all their nonces, ascending: uint32 (codes,), read-only."""
-    codes = {code for provider, version in beacons for code in Beacon.codes_of(provider, version)}
+def _codes(beacons: tuple[tuple[int, int, int], ...]) -> NDArray[np.uint32]:
+    """The codes of providers' versions with so many nonces each: uint32 (codes,), ascending, read-only."""
+    codes = {code for provider, version, nonces in beacons for code in Beacon.codes_of(provider, version, nonces)}
     found = np.array(sorted(codes), dtype=np.uint32)
     found.flags.writeable = False
     return found

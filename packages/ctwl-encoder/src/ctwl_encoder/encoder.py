@@ -31,6 +31,7 @@ from .core.strategies import Strategy
 from .errors import FaintText, OptionOutOfRange
 from .integrations.transformers import CTWLLogitsProcessor, ProcessorConfig
 from .models import as_chat, check_model, load_model, pad_on_the_left
+from .nonces import nonces_for
 from .options import GenerationOptions, check_beacon, check_prompts, default_profile
 
 
@@ -121,13 +122,14 @@ class Encoder:
         proxy = open_proxy(profile or default_profile(model), path=proxy_path, device=device)
         return cls(*load_model(model, device), proxy)
 
-    def generate(
+    def generate(  # noqa: PLR0913 - the beacon's numbers are named by themselves
         self,
         prompts: str | Sequence[str],
         provider: int,
         version: int,
         *,
         nonce: int | None = None,
+        nonces: int | None = None,
         record: Callable[[Beacon], Record] | None = None,
         keys: ProviderKeys | None = None,
         chat: bool = False,
@@ -144,6 +146,7 @@ class Encoder:
             provider: 0 to 1023.
             version: 0 to 15.
             nonce: 0 to 63; drawn for each text where None.
+            nonces: from how many it is drawn, see :func:`ctwl_encoder.nonces.nonces_for`.
             record: makes a text's record from its beacon; the beacon alone where None.
             keys: the provider's, for records with an authenticator.
             chat: whether each prompt is a message to the model, which its chat template puts into form.
@@ -157,14 +160,16 @@ class Encoder:
 
         Raises:
             FieldOutOfRange: provider, version or nonce.
-            OptionOutOfRange: an option, an empty prompt, or see :meth:`tokenize`.
+            OptionOutOfRange: an option, an empty prompt, or see :meth:`tokenize` and
+                :func:`ctwl_encoder.nonces.nonces_for`.
             StrategyUnsuitable: ``race`` without sampling.
         """
         asked, prompts = GenerationOptions(**options), check_prompts(prompts)
+        count = nonces_for(self.proxy.profile, provider, version, nonces=nonces, nonce=nonce)
 
         def carried(prompts: list[str], seed: int | None) -> list[Record]:
             # Section 8.1: a nonce drawn anew for each text, and the record that begins with this beacon.
-            beacons = _beacons(provider, version, nonce, seed, prompts)
+            beacons = _beacons(provider, version, nonce, count, seed, prompts)
             return [record(each) if record else Record(find_layout("beacon"), (each.code,)) for each in beacons]
 
         def write(prompts: list[str], records: list[Record], seed: int | None) -> list[Generation]:
@@ -179,9 +184,8 @@ class Encoder:
 
         records = carried(prompts, asked.seed)
         codes = max(each.layout.codes for each in records)
-        warn_of_short_text(
-            self.proxy.profile, asked.chosen_strategy, codes, asked.max_new_tokens, temperature=asked.drawn_at
-        )
+        how: dict[str, Any] = {"temperature": asked.drawn_at, "share": asked.share}
+        warn_of_short_text(self.proxy.profile, asked.chosen_strategy, codes, asked.max_new_tokens, **how)
         written = write(prompts, records, asked.seed)
         for again in range(1, asked.tries):
             faint = [i for i, text in enumerate(written) if not text.readable]
@@ -191,7 +195,7 @@ class Encoder:
             seed = None if asked.seed is None else (asked.seed + again) % (1 << 63)
             for i, each in zip(faint, write(some, carried(some, seed), seed), strict=True):
                 written[i] = max(written[i], each, key=lambda text: text.chance_found)
-        if asked.max_new_tokens >= needed_tokens(self.proxy.profile, asked.chosen_strategy, codes):
+        if asked.max_new_tokens >= needed_tokens(self.proxy.profile, asked.chosen_strategy, codes, **how):
             _warn_of_faint_texts(written)
         return written
 
@@ -290,14 +294,16 @@ class Encoder:
         )
 
 
-def _beacons(provider: int, version: int, nonce: int | None, seed: int | None, prompts: Sequence[str]) -> list[Beacon]:
+def _beacons(
+    provider: int, version: int, nonce: int | None, nonces: int, seed: int | None, prompts: Sequence[str]
+) -> list[Beacon]:
     """A beacon for each prompt. With a seed, a nonce depends on the prompt too, so that no nonce is favoured."""
     if nonce is not None:
         return [Beacon(provider, version, nonce)] * len(prompts)
     if seed is None:
-        return [Beacon.fresh(provider, version) for _ in prompts]
+        return [Beacon.fresh(provider, version, nonces) for _ in prompts]
     drawn = [hashlib.sha256(f"{seed}/{i}/{prompt}".encode(errors="surrogatepass")) for i, prompt in enumerate(prompts)]
-    return [Beacon(provider, version, each.digest()[0] & 0x3F) for each in drawn]
+    return [Beacon(provider, version, int.from_bytes(each.digest()[:8], "little") % nonces) for each in drawn]
 
 
 def _warn_of_faint_texts(written: Sequence[Generation]) -> None:

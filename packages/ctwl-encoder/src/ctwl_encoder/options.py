@@ -25,18 +25,15 @@ from pydantic.fields import FieldInfo
 from ctwl_protocol import Beacon, Profile
 from ctwl_protocol.profile import OFFLINE as OFFLINE_PROFILE
 from ctwl_protocol.profile import OFFLINE_MODEL, STANDARD
-from ctwl_protocol.records.beacon import BEACON_BITS
+from ctwl_protocol.records.beacon import BEACON_BITS, NONCE_COUNT
 from ctwl_protocol.schema import describe_error
 
+from .core.shares import share_for
 from .core.strategies import Decoding, Strategy
 from .errors import EncoderError, OptionOutOfRange, StrategyUnsuitable
 
 _MAX_DELTA = 100.0
 """Chosen by hand: e^100 times the probability leaves nothing to the other tokens, and does not overflow."""
-
-SHARE, COLDEST_SHARE = 0.5, 0.9
-"""The default share of ``race`` at temperature 1 and above, and the largest default, at low temperatures.
-``evaluation/writing/share.py`` puts other shares beside them."""
 
 LEAST_SHARE, MOST_SHARE = 0.05, 0.95
 """Chosen by hand: with less hardly anything is read; with more next to nothing is left to chance, and no more is
@@ -129,6 +126,12 @@ class BeaconOptions(Options):
     provider: int = Field(0, description="provider, 0 to 1023; nobody owns 0")
     version: int = Field(0, description="model version, 0 to 15")
     nonce: int | None = Field(None, description="nonce, 0 to 63; drawn anew for each text where none is given")
+    nonces: int | None = Field(
+        None,
+        ge=1,
+        le=NONCE_COUNT,
+        description="draw the nonce from so many, 0 and up (default: as many as the registry declares, else 64)",
+    )
 
     @model_validator(mode="after")
     def _check_beacon(self) -> Self:
@@ -282,11 +285,6 @@ class PlanOptions(Options):
         le=MOST_TEXTS,
         description="texts of each strategy, in groups of four of one prompt; more make the answer surer",
     )
-
-
-def share_for(temperature: float) -> float:
-    """The share of ``race`` where none is named: the cooler the sampling, the more of the choice the mark takes."""
-    return min(max(SHARE + 1 - temperature, SHARE), COLDEST_SHARE)
 
 
 def strategy_for(strategy: Strategy | None, temperature: float) -> Strategy:

@@ -83,7 +83,7 @@ class Settings:
             OptionOutOfRange, FieldOutOfRange: the profile has no such beacons.
         """
         beacons = self.beacons_of(profile)
-        return profile.codes if beacons is None else len(beacon_codes(profile, beacons))
+        return profile.codes if beacons is None else len(beacon_codes(profile, beacons, self.registry.registry))
 
     def document(self, arithmetic: str) -> dict[str, Any]:
         """Everything that rows follow from besides the texts, as JSON; no profile's key is in it.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_protocol import Beacon
-from ctwl_protocol.records.beacon import NONCE_COUNT
+from ctwl_protocol.numbers import NUMBERS
 
 from ..search.candidates import Candidate
 from ..search.finding import Finding
@@ -22,7 +22,7 @@ from ..text.tokens import TokenizedVariant
 from .analysis import Analysis
 from .hidden import hidden_in
 from .interpretation import Interpreter
-from .model import BodyReport, HeldBack, Likeliest, Outcome, Report, Span
+from .model import BodyReport, Likeliest, Outcome, Report, Span
 from .other_marks import other_marks
 from .wording import held_back
 
@@ -75,6 +75,11 @@ class Assembler:
         if not detected and len(finding.variant.positions):
             likeliest = Likeliest(code=best.code, **self.interpreter.beacon(best.code), p_value=best.p_value)
         outcome = _outcome(detected, tokens, distinct, needed)
+        every, read = profile.codes, {"light": arithmetic is None, "own": reading_model is not None}
+        rule, needs = best.held_by(plan.alpha, every), best.needs(plan.alpha, every)
+        held = held_back(rule, needs, best.contexts, **read) if rule else None
+        suits = plan.of_one_provider or best.p_value < NUMBERS.reading.promising
+        suited = likeliest if outcome == "none" and suits else None
         report = Report(
             outcome=outcome,
             detected=detected,
@@ -84,10 +89,9 @@ class Assembler:
             p_value=best.p_value,
             record=self.interpreter.record(best, plan.alpha) if detected else None,
             signposts=self.interpreter.signposts(spans),
+            better_reader=self.interpreter.better_reader(suited.provider, reading_model) if suited else None,
             likeliest=likeliest,
-            held_back=self._held(best, plan, whole=arithmetic is not None, own=reading_model is not None)
-            if outcome == "none"
-            else None,
+            held_back=held if outcome == "none" else None,
             alpha=plan.alpha,
             score=best.by.value,
             hits=sum(int((part.contributions(code) > 0).sum()) for part, code in slots),
@@ -119,10 +123,12 @@ class Assembler:
             plan: what was searched.
         """
         profile = self.reader.profile
-        passed = [joint for joint in found if joint.passes(plan.alpha, profile.codes)]
+        passed = [joint for joint in found if joint.passes(plan.alpha)]
         best = min(passed or found, key=lambda joint: joint.p_value)
         beacons = [Beacon.from_code(code) for code in best.codes] if passed else []
         named = self.interpreter.hop(beacons[0]) if beacons else None
+        light, rule, needs = all(joint.by.light for joint in found), best.held_by(plan.alpha), best.needs(plan.alpha)
+        held = held_back(rule, needs, best.contexts, light=light, own=False) if rule else None
         return BodyReport(
             outcome="found" if passed else "none",
             detected=bool(passed),
@@ -131,23 +137,17 @@ class Assembler:
             origin=named,
             nonces=[beacon.nonce for beacon in beacons] or None,
             p_value=best.p_value,
-            held_back=None if passed else self._held(best, plan, whole=not all(joint.by.light for joint in found)),
+            held_back=held,
             alpha=plan.alpha,
-            read="light" if all(joint.by.light for joint in found) else "whole",
+            read="light" if light else "whole",
             score=best.by.value,
             texts=len(bodies),
             tokens=sum(variants[0].tokens for variants in bodies),
-            searched=plan.searched // NONCE_COUNT,
+            searched=plan.searched_pairs,
             registry=self.interpreter.label(),
             profile=profile.name,
             profile_digest=profile.digest,
         )
-
-    def _held(self, best: Candidate | Joint, plan: SearchPlan, *, whole: bool, own: bool = False) -> HeldBack | None:
-        """Why the best one was not found; None where it passes every rule."""
-        every = self.reader.profile.codes
-        rule = best.held_by(plan.alpha, every)
-        return rule and held_back(rule, best.needs(plan.alpha, every), best.contexts, light=not whole, own=own)
 
     def _span(self, text: str, finding: Finding, plan: SearchPlan, span: PositionSpan) -> Span:
         tokens, starts = finding.variant.tokens, finding.variant.starts

@@ -17,8 +17,8 @@ from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry import Trusted
 
 from ..search.candidates import Candidate, FoundRecord
-from .model import Hop, ReadRecord, Signpost, Span
-from .signposts import signposts
+from .model import BetterReader, Hop, ReadRecord, Signpost, Span
+from .signposts import better_reader, signposts
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,13 @@ class Interpreter:
     def signposts(self, spans: Sequence[Span]) -> list[Signpost]:
         """Where to ask about passages that carry a code; nowhere under a private profile."""
         return signposts(self.registry, spans) if has_public_key(self.profile) else []
+
+    def better_reader(self, provider: int | None, read_by: str | None) -> BetterReader | None:
+        """By what a provider's texts show more than by the model that read; None under a private profile."""
+        if provider is None or not has_public_key(self.profile):
+            return None
+        found = better_reader(self.registry, provider)
+        return found if found and found.reading_model != read_by else None
 
     def beacon(self, code: int | None) -> dict[str, int | None]:
         """The fields of a beacon by name; None each where there is no code, or the profile's codes are not beacons."""

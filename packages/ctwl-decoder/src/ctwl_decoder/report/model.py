@@ -104,6 +104,15 @@ class Signpost(Data):
     says: str = Field(description="The same in a sentence.")
 
 
+class BetterReader(Data):
+    """The open language model that reads a provider's texts best, as the registry names it. Nobody fetched it."""
+
+    provider: int = Field(ge=0, description="The provider's number.")
+    name: str = Field(description="The provider's name.")
+    reading_model: str = Field(description="The model's name on a hub.")
+    says: str = Field(description="How to read by it, in a sentence.")
+
+
 class OtherMark(Data):
     """A public mark of another kind in a text: invisible characters. It is named, and no more."""
 
@@ -191,6 +200,11 @@ class Report(Data):
         default=[],
         description="Where to ask further: the detectors that the registry names for the providers found. They point, "
         "and prove nothing.",
+    )
+    better_reader: BetterReader | None = Field(
+        default=None,
+        description='Where the outcome is "none": the model by which the text would show more if it is of the provider '
+        "that was asked for, or that it suits a little, as the registry says; None where that model read it.",
     )
     other_marks: list[OtherMark] = Field(
         default=[],

@@ -13,8 +13,8 @@ from ctwl_protocol import Beacon
 from ctwl_protocol.records.beacon import BEACON_FIELDS, check_field
 from ctwl_protocol.registry import Trusted
 
-from .model import Data, Signpost, Span
-from .wording import ask_there, no_detector
+from .model import BetterReader, Data, Signpost, Span
+from .wording import ask_there, no_detector, read_better
 
 
 class Resolution(Data):
@@ -49,6 +49,15 @@ def signposts(registry: Trusted, spans: Iterable[Span]) -> list[Signpost]:
     hops = (hop.provider for span in spans if span.record for hop in span.record.chain)
     found = (signpost(registry, provider) for provider in dict.fromkeys(hops))
     return [each for each in found if each]
+
+
+def better_reader(registry: Trusted, provider: int) -> BetterReader | None:
+    """By what a provider's texts show more; None where the registry names no model, or the code is revoked."""
+    owner = registry.registry.provider(provider)
+    if owner is None or owner.reading_model is None or owner.state == "revoked":
+        return None
+    says = read_better(owner.name, owner.reading_model)
+    return BetterReader(provider=provider, name=owner.name, reading_model=owner.reading_model, says=says)
 
 
 def resolve_code(registry: Trusted, code: int) -> Resolution:

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from ctwl_protocol.errors import CTWLError, ProxyNotFound
 from ctwl_protocol.records.layouts import MAX_CODES
 
+from ..options import STRONG
 from ..search.candidates import MANY_CONTEXTS, HeldBy
 from ..text.variants import AS_GIVEN
+from ..words import english
 from .model import (
     CHAT_TOKENS,
     ENOUGH_TOKENS,
@@ -224,6 +226,12 @@ def ask_there(name: str, scheme: str, url: str) -> str:
     return f"Ask there: the detector of {name} for {scheme} is at {url}. This is only an address; it proves nothing."
 
 
+def read_better(name: str, reading_model: str) -> str:
+    """By which model a text of a provider would show more, in a sentence."""
+    option = "--strong" if reading_model == STRONG else f"--reading-model {reading_model}"
+    return english()["read-better"].format(reading_model=reading_model, name=name, option=option)
+
+
 def no_detector(provider: int, name: str | None, state: str) -> str:
     """Why there is no signpost for a provider."""
     if name is None:
@@ -292,8 +300,9 @@ def _notes(report: Report) -> list[str]:
         notes = [f"Not shown: a mark of {names} in this text of {report.tokens} tokens.{few} {SHOWS_FROM}"]
         if report.read == "light":
             notes += [LIGHT] * (not missing)
-        elif report.reading_model is None:
+        elif report.reading_model is None and report.better_reader is None:
             notes.append(STRONGER)
+        notes += [report.better_reader.says] if report.better_reader else []
         notes.append(NO_PROOF)
     return [*notes, *missing, *(mark.says for mark in report.other_marks), *(each.says for each in report.hidden)]
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from ctwl_protocol.numbers import NUMBERS
 from ctwl_protocol.profile import Profile, has_public_key
-from ctwl_protocol.records.beacon import BEACON_BITS
-from ctwl_protocol.registry import Trusted
+from ctwl_protocol.records.beacon import BEACON_BITS, BEACON_FIELDS, NONCE_COUNT
+from ctwl_protocol.registry import Registry
 
-from ..options import ScoreName, beacon_codes, check_alpha, codes_of
+from ..options import ScoreName, beacon_codes, check_alpha
 from ..statistics.code_scores import code_space
 from ..statistics.scores import Score
 from .candidates import CodeSet
@@ -39,6 +39,9 @@ _SHARES: Mapping[str, Mapping[Score, float]] = {
 
 NO_CODES = np.array([], dtype=np.uint32)
 """No registered codes."""
+
+_BELOW_PROVIDER = BEACON_BITS - BEACON_FIELDS["provider"]
+"""The bits of a beacon below the provider's."""
 
 _REGISTERED_SHARE = NUMBERS.search.registered_share
 """The share of the level of registered codes, where all codes are searched too."""
@@ -65,7 +68,7 @@ class SearchPlan:
     def of(
         cls,
         profile: Profile,
-        registered: NDArray[np.uint32],
+        registry: Registry | None,
         *,
         alpha: float,
         score: Score | ScoreName = "auto",
@@ -75,7 +78,7 @@ class SearchPlan:
 
         Args:
             profile: the profile.
-            registered: uint32, ascending: the codes of registered beacons, which have a share of the level.
+            registry: its beacons have a share of the level, and it says how many nonces each has; None for no beacons.
             alpha: the level.
             score: how positions are scored: "light" for the two light scores, "whole" for ``half`` and ``race``, "auto"
                 for the light ones first.
@@ -87,8 +90,8 @@ class SearchPlan:
         """
         check_alpha(alpha)
         if beacons is not None:
-            code_sets = [CodeSet(beacon_codes(profile, beacons))]
-        elif not len(registered):
+            code_sets = [CodeSet(beacon_codes(profile, beacons, registry))]
+        elif not len(registered := registered_codes(profile, registry)):
             code_sets = [CodeSet(code_space(profile))]
         else:
             every = CodeSet(code_space(profile), 1 - _REGISTERED_SHARE)
@@ -115,6 +118,17 @@ class SearchPlan:
         """The number of codes that are searched."""
         return max(len(code_set.codes) for code_set in self.code_sets)
 
+    @property
+    def of_one_provider(self) -> bool:
+        """Whether the codes of one provider alone are searched, where codes are beacons."""
+        providers = {int(code) >> _BELOW_PROVIDER for each in self.code_sets for code in each.codes[[0, -1]]}
+        return len(providers) == 1
+
+    @property
+    def searched_pairs(self) -> int:
+        """The number of pairs of a provider and a version that are searched, where codes are beacons."""
+        return max(len(np.unique(code_set.codes // NONCE_COUNT)) for code_set in self.code_sets)
+
     def minimum_tokens(self, profile: Profile) -> int:
         """Number of tokens below which hardly any text passes the test."""
         bits = min(math.log2(len(some.codes) / some.share) for some in self.code_sets) - math.log2(self.alpha)
@@ -126,7 +140,8 @@ class SearchPlan:
         return profile.prefix_length + math.ceil(positions)
 
 
-def registered_codes(profile: Profile, registry: Trusted) -> NDArray[np.uint32]:
+def registered_codes(profile: Profile, registry: Registry | None) -> NDArray[np.uint32]:
     """The codes of registered beacons: uint32, ascending; none where the profile's codes are its owner's affair."""
     public = has_public_key(profile) and profile.code_bits == BEACON_BITS
-    return codes_of(tuple(registry.registry.beacons())) if public else NO_CODES
+    listed = registry.beacons() if registry and public else []
+    return beacon_codes(profile, listed, registry) if listed else NO_CODES

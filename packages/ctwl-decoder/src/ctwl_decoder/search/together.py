@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_protocol.records.beacon import NONCE_COUNT
+from ctwl_protocol.records.beacon import BEACON_BITS, NONCE_COUNT
 
 from ..statistics.code_scores import score_all
 from ..statistics.e_value import log_e_value
@@ -27,6 +27,9 @@ from .candidates import CodeSet, HeldBy, light_needs
 
 MOST_TEXTS = 128
 """Texts that are read together: a tail must be a number of float64 before it is multiplied by 64 for each text."""
+
+_LOG_PAIRS = math.log(1 << BEACON_BITS) - math.log(NONCE_COUNT)
+"""The natural logarithm of how many pairs there are."""
 
 _SMALLEST = 1e-300
 """What a tail is taken for that is smaller."""
@@ -41,8 +44,8 @@ class Joint:
         by: how positions were scored.
         log_e: the natural logarithm of the hypothesis's e-value.
         contexts: the distinct contexts of all texts.
-        choices: the natural logarithm of how many choices of nonces and variants a pair has.
-        pairs: how many pairs were searched.
+        choices: the natural logarithm of how many choices of nonces and variants its pair has.
+        left_out: the natural logarithm of all choices of pairs and nonces that there are, over the searched ones.
         p_value: corrected for all that was searched.
     """
 
@@ -51,29 +54,24 @@ class Joint:
     log_e: float
     contexts: int
     choices: float
-    pairs: int
+    left_out: float
     p_value: float
 
-    def passes(self, alpha: float, every: int) -> bool:
-        """Whether the texts carry the pair, by the rule of :meth:`.candidates.Candidate.passes`.
+    def passes(self, alpha: float) -> bool:
+        """Whether the texts carry the pair at this level, by the rule of :meth:`.candidates.Candidate.passes`."""
+        return self.held_by(alpha) is None
 
-        Args:
-            alpha: the level.
-            every: how many codes the profile has.
-        """
-        return self.held_by(alpha, every) is None
-
-    def held_by(self, alpha: float, every: int) -> HeldBy | None:
+    def held_by(self, alpha: float) -> HeldBy | None:
         """The rule that the texts do not pass; None where they pass."""
         if self.p_value > alpha:
             return "level"
         if not self.by.light:
             return None if self.log_e >= self.choices - math.log(alpha) else "e-value"
-        return None if self.p_value <= self.needs(alpha, every) else "few-contexts"
+        return None if self.p_value <= self.needs(alpha) else "few-contexts"
 
-    def needs(self, alpha: float, every: int) -> float:
+    def needs(self, alpha: float) -> float:
         """The largest p-value that passes."""
-        return light_needs(self.contexts, every / NONCE_COUNT / self.pairs, alpha) if self.by.light else alpha
+        return light_needs(self.contexts, math.exp(self.left_out), alpha) if self.by.light else alpha
 
 
 def read_together(texts: Sequence[Sequence[ScoredPositions]], by: Score, code_set: CodeSet, share: float) -> Joint:
@@ -82,44 +80,50 @@ def read_together(texts: Sequence[Sequence[ScoredPositions]], by: Score, code_se
     Args:
         texts: the variants of each text.
         by: how their positions are scored.
-        code_set: whole pairs, each with all its nonces, and their share of the level.
+        code_set: whole pairs, each with all nonces that it may have, and their share of the level.
         share: the score's share of the level.
     """
-    pairs = len(code_set.codes) // NONCE_COUNT
-    apart, alike = np.zeros(pairs), np.zeros(len(code_set.codes))
-    nonces, variants = list[NDArray[np.int64]](), list[NDArray[np.int64]]()
+    _, starts, nonces = np.unique(code_set.codes // NONCE_COUNT, return_index=True, return_counts=True)
+    apart, alike = np.zeros(len(starts)), np.zeros(len(code_set.codes))
+    best_of, variants = list[NDArray[np.int64]](), list[NDArray[np.int64]]()
     for text in texts:
         scores = np.stack([score_all(ScoreTable.of(variant), code_set.codes) for variant in text])
         best = scores.max(axis=0)
-        apart += best.reshape(-1, NONCE_COUNT).max(axis=1)
+        of_pairs = np.maximum.reduceat(best, starts)
+        apart += of_pairs
         alike += best
-        nonces.append(best.reshape(-1, NONCE_COUNT).argmax(axis=1))
+        elsewhere = np.where(best == np.repeat(of_pairs, nonces), np.arange(len(best)), len(best))
+        best_of.append(np.minimum.reduceat(elsewhere, starts))
         variants.append(scores.argmax(axis=0))
     pair, one = int(apart.argmax()), int(alike.argmax())
-    of_variants = sum(math.log(len(text)) for text in texts)
+    # A pair has so many choices of nonces, and all pairs together so many hypotheses.
+    log_nonces = np.log(nonces)
+    its_own = log_nonces[starts.searchsorted(one, "right") - 1]
     hypotheses = [
-        ([pair * NONCE_COUNT + int(each[pair]) for each in nonces], len(texts) * math.log(NONCE_COUNT)),
-        ([one] * len(texts), math.log(NONCE_COUNT)),
+        ([int(each[pair]) for each in best_of], len(texts), log_nonces[pair]),
+        ([one] * len(texts), 1, its_own),
     ]
+    of_variants = sum(math.log(len(text)) for text in texts) + math.log(len(hypotheses))
     found = []
-    for places, of_nonces in hypotheses:
+    for places, drawn, of_nonce in hypotheses:
+        of_all = float(np.logaddexp.reduce(drawn * log_nonces))
+        left_out = _LOG_PAIRS + drawn * math.log(NONCE_COUNT) - of_all
         parts = [text[which[place]] for text, which, place in zip(texts, variants, places, strict=True)]
         codes = code_set.codes[places].tolist()
-        choices = of_variants + of_nonces + math.log(len(hypotheses))
-        tests = math.log(pairs / (share * code_set.share)) + choices
-        found.append(_joint(parts, codes, by, tests, choices, pairs))
+        tests = of_all + of_variants - math.log(share * code_set.share)
+        found.append(_joint(parts, codes, by, tests, of_variants + drawn * of_nonce, left_out))
     return min(found, key=lambda joint: joint.p_value)
 
 
 def _joint(
-    parts: Sequence[ScoredPositions], codes: Sequence[int], by: Score, tests: float, choices: float, pairs: int
+    parts: Sequence[ScoredPositions], codes: Sequence[int], by: Score, tests: float, choices: float, left_out: float
 ) -> Joint:
     """A hypothesis with its p-value, for so many tests (their natural logarithm)."""
     table, units = _table(parts, codes)
     contexts = len(np.unique(np.concatenate([part.pairs[:, :-1] for part in parts]), axis=0))
     logarithm = tests + math.log(max(tail_of(table, int(units.sum())), _SMALLEST))
     p_value = max(math.exp(min(logarithm, 0.0)), FLOOR)
-    return Joint(tuple(codes), by, log_e_value(units), contexts, choices, pairs, p_value)
+    return Joint(tuple(codes), by, log_e_value(units), contexts, choices, left_out, p_value)
 
 
 def _table(parts: Sequence[ScoredPositions], codes: Sequence[int]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

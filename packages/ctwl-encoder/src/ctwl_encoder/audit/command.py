@@ -15,6 +15,7 @@ from typing import BinaryIO, cast
 from ctwl_protocol.command import closed_output_is_fine, command_parser, run_command
 from ctwl_protocol.files import open_file
 
+from ..core.budget import in_words
 from ..errors import OptionOutOfRange
 from .summary import Summary, parse_line
 
@@ -102,12 +103,15 @@ def _in_words(summary: Summary) -> Iterator[str]:
     if summary.without_end:
         yield f"{summary.without_end:,} marked texts have no end: the server was writing them, or was stopped"
     yield ""
-    for (profile, provider, version, strategy), count in sorted(summary.written.items()):
-        yield f"written: {count:,} texts by {strategy}, provider {provider}, version {version}, profile {profile}"
+    for (profile, provider, version, strategy, share), count in sorted(summary.written.items()):
+        how = f"{strategy} {share:g}" if share else strategy
+        yield f"written: {count:,} texts by {how}, provider {provider}, version {version}, profile {profile}"
     for reason, count in summary.unmarked.most_common():
         yield f"texts not to be marked: {count:,}, {reason}"
     for reason, count in left.most_common():
         yield f"tokens not marked: {count:,}, {reason}"
+    if (budget := summary.accounts.budget) is not None:
+        yield from in_words(budget)
     for digest, decided in sorted(summary.policies.items()):
         yield f"policy {digest}: {json.dumps(decided, sort_keys=True)}"
 

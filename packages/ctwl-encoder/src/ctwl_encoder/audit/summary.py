@@ -10,6 +10,21 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
 
+from ..core.budget import FIRST, Budget
+
+_MOST_NATS = 1e9
+"""Of a text. Chosen by hand: no text has so many."""
+
+
+class Nats(BaseModel):
+    """The evidence of a text, as :class:`ctwl_encoder.core.expected_evidence.Evidence` says it."""
+
+    model_config = ConfigDict(frozen=True, strict=True, allow_inf_nan=False)
+
+    decided: Annotated[float, Field(ge=-_MOST_NATS, le=_MOST_NATS)]
+    repeats: Annotated[float, Field(ge=-_MOST_NATS, le=_MOST_NATS)]
+    reader: Annotated[float, Field(ge=-_MOST_NATS, le=_MOST_NATS)]
+
 
 class Line(BaseModel):
     """One line of a log, as :mod:`ctwl_encoder.integrations.log` writes it."""
@@ -32,6 +47,8 @@ class Line(BaseModel):
     marked: NonNegativeInt = 0
     left: dict[str, NonNegativeInt] = {}
     chance: Annotated[float, Field(ge=0, le=1)] = 0.0
+    share: Annotated[float, Field(ge=0, le=1)] | None = None
+    nats: Nats | None = None
 
 
 def parse_line(given: bytes) -> Line | None:
@@ -67,6 +84,43 @@ class Day:
     unmarked: Counter[str] = field(default_factory=Counter)
 
 
+@dataclass
+class Accounts:
+    """The sums of the texts that ended and whose lines say where their evidence goes.
+
+    Attributes:
+        texts: how many.
+        marked, first, elsewhere: their tokens at marked places, their first tokens, and the others.
+        decided, repeats, reader: in nats, see :class:`ctwl_encoder.core.budget.Budget`.
+    """
+
+    texts: int = 0
+    marked: int = 0
+    first: int = 0
+    elsewhere: int = 0
+    decided: float = 0.0
+    repeats: float = 0.0
+    reader: float = 0.0
+
+    @property
+    def budget(self) -> Budget | None:
+        """The budget of the mean text; None where no token was marked."""
+        return Budget.of_counts(**vars(self)) if self.marked else None
+
+    def add(self, line: Line) -> None:
+        """Count a text."""
+        if line.nats is None:
+            return
+        first = line.left.get(FIRST, 0)
+        self.texts += 1
+        self.marked += line.marked
+        self.first += first
+        self.elsewhere += sum(line.left.values()) - first
+        self.decided += line.nats.decided
+        self.repeats += line.nats.repeats
+        self.reader += line.nats.reader
+
+
 @dataclass(frozen=True)
 class Gap:
     """Lines of a process that are missing, from the first to the last, and the times of the lines around them."""
@@ -85,7 +139,8 @@ class Summary:
     Attributes:
         days: by the day (UTC) and the digest of the policy under which its texts began or ended.
         policies: what was decided, by the digest.
-        written: marked texts by profile, provider, version and strategy.
+        written: marked texts by profile, provider, version, strategy and share; 0 where a strategy has none.
+        accounts: where the evidence of the texts that ended goes.
         gaps: lines that are missing.
         broken: lines that cannot be read.
         repeated: lines that stand twice, or after a later one.
@@ -98,7 +153,8 @@ class Summary:
 
     days: dict[tuple[str, str], Day] = field(default_factory=dict)
     policies: dict[str, dict[str, Any]] = field(default_factory=dict)
-    written: Counter[tuple[str, int, int, str]] = field(default_factory=Counter)
+    written: Counter[tuple[str, int, int, str, float]] = field(default_factory=Counter)
+    accounts: Accounts = field(default_factory=Accounts)
     gaps: list[Gap] = field(default_factory=list)
     broken: int = 0
     repeated: int = 0
@@ -146,14 +202,17 @@ class Summary:
         """Plain data: the sums by day and policy, and of all days together."""
         days = [{"day": day, "policy": policy, **vars(sums)} for (day, policy), sums in sorted(self.days.items())]
         counts = ("marked_texts", "unmarked_texts", "ended", "expected_found", "tokens", "marked")
-        names = ("profile", "provider", "version", "strategy", "texts")
+        names = ("profile", "provider", "version", "strategy", "share", "texts")
+        written = [(*how, share or None, count) for (*how, share), count in sorted(self.written.items())]
         own = ("lines", "processes", "first", "last", "complete", "broken", "repeated", "unbegun", "without_end",
                "unmarked", "policies")  # fmt: skip
+        budget = self.accounts.budget
         return {name: getattr(self, name) for name in own} | {
+            "budget": budget and {**asdict(budget), "read": budget.read},
             "gaps": [asdict(gap) for gap in self.gaps],
             "totals": {name: sum(getattr(day, name) for day in self.days.values()) for name in counts},
             "days": days,
-            "written": [dict(zip(names, (*how, count), strict=True)) for how, count in sorted(self.written.items())],
+            "written": [dict(zip(names, each, strict=True)) for each in written],
         }
 
     def _add(self, line: Line) -> None:
@@ -170,7 +229,7 @@ class Summary:
             day.unmarked[line.why or "no reason noted"] += 1
         elif line.event == "begin":
             day.marked_texts += 1
-            self.written[line.profile, line.provider, line.version, line.strategy] += 1
+            self.written[line.profile, line.provider, line.version, line.strategy, line.share or 0.0] += 1
             self._open.add((line.process, line.line))
         else:
             self._end(line, day)
@@ -198,3 +257,4 @@ class Summary:
         self._open.discard(line.begun)
         day.ended += 1
         day.expected_found += line.chance
+        self.accounts.add(line)

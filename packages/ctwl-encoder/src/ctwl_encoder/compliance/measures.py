@@ -132,7 +132,9 @@ def _written(given: Evidence) -> Iterator[str]:
     for place in range(len(given.log.data["written"])):
         at = f"/written/{place}"
         texts = given.figures.show(given.log, f"{at}/texts", "{:,}")
-        yield f"{texts} by {given.figures.value(given.log, f'{at}/strategy')}"
+        share = given.log.data["written"][place]["share"]
+        how = "" if share is None else f" {given.figures.show(given.log, f'{at}/share', '{:g}')}"
+        yield f"{texts} by {given.figures.value(given.log, f'{at}/strategy')}{how}"
 
 
 def _logging(given: Evidence) -> Measure:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ from ctwl_protocol.numbers import NUMBERS
 
 from ..errors import ShortText
 from .payload import Place
+from .shares import share_for
 from .strategies import Strategy
 
 READERS_LEVEL = NUMBERS.search.level
@@ -54,6 +55,10 @@ to texts of SmolLM2 at 0.7 (evaluation/reading/models.py)."""
 COLDEST = 0.3
 """Below this temperature nothing was measured. Chosen by hand: the evidence is next to none there."""
 
+
+_TYPICAL = np.array([0.1])
+"""The probability of a token by which shares are compared. Chosen by hand: at probabilities from 0.01 to 0.5 a share of
+0.3 gives 0.57 to 0.69 of what 0.5 gives."""
 
 STEEPNESS = 5.0
 """How fast the chance grows with the evidence, see :func:`chance_found`. Fitted by hand to answers of three models in a
@@ -186,10 +191,30 @@ def marked_positions(last: WrittenPosition | None) -> Iterator[WrittenPosition]:
     return (position for position in written_positions(last) if position.chance is not None)
 
 
-def expected_bits(last: WrittenPosition | None, strategy: Strategy, strength: float, *, own: bool = False) -> float:
-    """The evidence of a text that a reader may expect, in bits; at least 0.
+class Evidence(NamedTuple):
+    """The evidence of a text, in nats.
 
-    Like the decoder it counts a pair of context and token once in a slot: a loop brings no evidence.
+    Attributes:
+        decided: what the mark decides at the places that a reader scores.
+        repeats: of that, what stands in pairs of context and token that came before. Like the decoder this counts a
+            pair once in a slot: a loop brings no evidence.
+        reader: of the rest, what a reader does not see who has the proxy LM.
+    """
+
+    decided: float
+    repeats: float
+    reader: float
+
+    @property
+    def read(self) -> float:
+        """What a reader may expect to see; at least 0."""
+        return max(0.0, self.decided - self.repeats - self.reader)
+
+
+def expected_evidence(
+    last: WrittenPosition | None, strategy: Strategy, strength: float, *, own: bool = False
+) -> Evidence:
+    """The evidence of a text that may be expected.
 
     Args:
         last: the text's last position.
@@ -197,19 +222,37 @@ def expected_bits(last: WrittenPosition | None, strategy: Strategy, strength: fl
         strength: how strongly; the nats of ``delta`` change nothing here.
         own: whether the model has the proxy's own vocabulary.
     """
-    first = {(position.place, position.token): position for position in written_positions(last)}
-    marked = [(position.chance, position.hit) for position in first.values() if position.chance is not None]
+    every = list(written_positions(last))
+    first = {(position.place, position.token): position for position in every}  # the last of equals, from behind
+    once = _decided(list(first.values()), strategy, strength)
+    seen = READER_SHARE[own] if strategy.keeps_distribution else DELTA_SHARE
+    decided = _decided(every, strategy, strength)
+    return Evidence(decided, decided - once, (1 - seen) * once)
+
+
+def _decided(positions: Sequence[WrittenPosition], strategy: Strategy, strength: float) -> float:
+    """What the mark decides at positions, in nats."""
+    marked = [(position.chance, position.hit) for position in positions if position.chance is not None]
     chances, hits = np.array(marked, dtype=np.float64).reshape(-1, 2).T
     if strategy.keeps_distribution:
-        nats = READER_SHARE[own] * expected_race_nats(chances, strength)
-    else:
-        null = np.minimum(null_hits(chances), 1 - 1e-9)
-        nats = DELTA_SHARE * expected_half_nats(chances) * np.clip((hits - null) / (1 - null), -1, 1)
-    return max(0.0, float(nats.sum()) / math.log(2))
+        return float(expected_race_nats(chances, strength).sum())
+    null = np.minimum(null_hits(chances), 1 - 1e-9)
+    return float((expected_half_nats(chances) * np.clip((hits - null) / (1 - null), -1, 1)).sum())
+
+
+def expected_bits(last: WrittenPosition | None, strategy: Strategy, strength: float, *, own: bool = False) -> float:
+    """What a reader may expect to see of :func:`expected_evidence`, in bits; at least 0."""
+    return expected_evidence(last, strategy, strength, own=own).read / math.log(2)
 
 
 def needed_tokens(
-    profile: Profile, strategy: Strategy, codes: int = 1, alpha: float = READERS_LEVEL, *, temperature: float = 1.0
+    profile: Profile,
+    strategy: Strategy,
+    codes: int = 1,
+    alpha: float = READERS_LEVEL,
+    *,
+    temperature: float = 1.0,
+    share: float | None = None,
 ) -> int:
     """Tokens of news-like text that a reader needs to find all codes, in about nine texts of ten.
 
@@ -221,15 +264,27 @@ def needed_tokens(
         codes: of its record.
         alpha: the reader's level.
         temperature: of sampling; 0 for greedy decoding and beam search.
+        share: of ``race``; None for the default at this temperature, which the figures here are of.
     """
     each = strategy.traits.bits_per_token
     if strategy.keeps_distribution:
         each *= min(1.0, max(temperature, COLDEST)) ** COOLING
+        if share is not None:
+            usual = share_for(temperature)
+            asked, known = (float(expected_race_nats(_TYPICAL, of)[0]) for of in (share, usual))
+            each *= asked / known
     return profile.prefix_length + math.ceil(needed_bits(profile, codes, alpha) / each)
 
 
 def warn_of_short_text(
-    profile: Profile, strategy: Strategy, codes: int, most: int, *, temperature: float, option: str = "max_new_tokens"
+    profile: Profile,
+    strategy: Strategy,
+    codes: int,
+    most: int,
+    *,
+    temperature: float,
+    share: float | None = None,
+    option: str = "max_new_tokens",
 ) -> None:
     """Warn where the longest text that is allowed may be too short for a reader to be sure of its record: ShortText.
 
@@ -239,9 +294,10 @@ def warn_of_short_text(
         codes: of its record.
         most: tokens of the longest text.
         temperature: of sampling; 0 for greedy decoding and beam search.
+        share: as for :func:`needed_tokens`.
         option: what its user calls this number.
     """
-    needed = needed_tokens(profile, strategy, codes, temperature=temperature)
+    needed = needed_tokens(profile, strategy, codes, temperature=temperature, share=share)
     if most < needed:
         how = f"at temperature {temperature:g}" if temperature else "without sampling"
         warnings.warn(

@@ -8,6 +8,7 @@ state belongs to its tokens, not to a row, so beams may reorder, rows may come a
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import lru_cache
@@ -17,7 +18,7 @@ from ctwl_protocol import hashing
 from ctwl_protocol.bridge import Bridge, Path
 from ctwl_protocol.records import slots
 
-from .expected_evidence import chance_found, expected_bits, needed_bits
+from .expected_evidence import Evidence, chance_found, expected_evidence, needed_bits
 from .halves import load
 from .payload import Payload, Place, Seeds
 from .strategies import Strategy
@@ -68,11 +69,15 @@ class Marker(ABC):
         """A text with one more token of the provider's model."""
         return text.after(self.bridge.step(text.written.tail, token), token, self.place_at)
 
+    def evidence(self, text: TextState) -> Evidence:
+        """The evidence of a text that may be expected, see :func:`.expected_evidence.expected_evidence`."""
+        return expected_evidence(text.last, self.strategy, text.strength, own=self.bridge.own)
+
     def chance_found(self, text: TextState) -> float:
         """How likely a reader finds a text's record, all of its codes, see :func:`.expected_evidence.chance_found`."""
         layout = text.payload.layout
-        evidence = expected_bits(text.last, self.strategy, text.strength, own=self.bridge.own)
-        return chance_found(evidence, needed_bits(self.profile, 1 if layout is None else layout.codes))
+        bits = self.evidence(text).read / math.log(2)
+        return chance_found(bits, needed_bits(self.profile, 1 if layout is None else layout.codes))
 
     def load(self) -> None:
         """Open the proxy LM, if the strategy asks it and it is not open.

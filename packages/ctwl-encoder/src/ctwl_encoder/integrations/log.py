@@ -22,7 +22,10 @@ from typing import Any
 
 from ctwl_protocol import Beacon, __version__, get_profile
 
+from ..core.budget import FIRST
+from ..core.expected_evidence import Evidence
 from ..core.payload import Payload
+from ..core.strategies import Strategy
 from ..core.text_state import TextState
 from ..errors import OptionOutOfRange
 from .policy import Policy
@@ -156,7 +159,9 @@ def began(policy: Policy, name: str, request: Request, payload: Payload) -> dict
         payload: what it carries; of its codes the beacon's fields are noted alone, for others may stand for people.
     """
     profile, beacon = get_profile(request.profile), Beacon.from_code(payload.carried[0])
-    of_text = {"layout": request.layout, "strategy": str(request.strategy)}
+    of_text: dict[str, Any] = {"layout": request.layout, "strategy": str(request.strategy)}
+    if request.strategy is Strategy.RACE:
+        of_text["share"] = request.strength_of(request.strategy)
     return {"event": "begin", **_noted(policy, name), "profile": profile.name, **asdict(beacon), **of_text}
 
 
@@ -169,6 +174,7 @@ def finished(
     line: tuple[str, int],
     drawn: Mapping[str | None, int],
     chance: float,
+    evidence: Evidence,
     *,
     again: bool = False,
 ) -> dict[str, Any]:
@@ -179,10 +185,12 @@ def finished(
         line: the process and the number of that line.
         drawn: how many of its tokens were drawn at a marked place (None), and how many elsewhere, by the reason.
         chance: how likely a reader finds its record.
+        evidence: where its evidence goes.
         again: whether this is the rest of a text that was put off.
     """
     left = {reason: count for reason, count in drawn.items() if reason is not None}
     counted = {"tokens": sum(drawn.values()), "marked": drawn.get(None, 0), "left": left, "chance": round(chance, 3)}
+    counted["nats"] = {name: round(nats, 2) for name, nats in evidence._asdict().items()}
     return {**begun, "event": "again" if again else "end", "begun": list(line), **counted}
 
 
@@ -198,5 +206,5 @@ def why_unmarked(text: TextState, *, failed: bool = False) -> str | None:
     if text.ended:
         return "behind a special token"
     if len(text.written) < text.written.keep:
-        return "first tokens of a text"
+        return FIRST
     return "the proxy LM failed" if failed else "no place to mark"

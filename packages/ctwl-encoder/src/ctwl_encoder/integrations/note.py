@@ -13,7 +13,6 @@ from typing import Any, Self
 from pydantic import Field
 
 from ctwl_protocol import get_profile
-from ctwl_protocol.records.beacon import NONCE_COUNT
 
 from ..core.expected_evidence import warn_of_short_text
 from ..errors import OptionOutOfRange
@@ -24,6 +23,9 @@ from .request import PREFIX, Request
 
 NOTED = f"{PREFIX}admitted"
 """The option of a request in which its note stands; whatever a client writes there is replaced."""
+
+_RANDOM = 1 << 62
+"""Random numbers lie below this: so many that each remainder is as likely as any other."""
 
 TRUNCATION = "top_k", "top_p", "min_p"
 """What leaves tokens out before one is drawn, as the engines and :class:`Note` name it."""
@@ -83,7 +85,8 @@ def warn_if_short(request: Request, most: int | None, temperature: float, option
     """
     codes = len(request.codes or (0,))
     profile, most = get_profile(request.profile), most or sys.maxsize
-    warn_of_short_text(profile, request.strategy, codes, most, temperature=temperature, option=option)
+    how: dict[str, Any] = {"temperature": temperature, "share": request.share}
+    warn_of_short_text(profile, request.strategy, codes, most, **how, option=option)
 
 
 class Note(Options):
@@ -93,7 +96,7 @@ class Note(Options):
     them is told to leave nothing out, and the plug-in does it.
 
     Attributes:
-        nonce: see :meth:`.request.Request.payload`.
+        random: see :meth:`.request.Request.payload`.
         top_k: how many tokens stay; 0 and less for all.
         top_p: the smallest probability that the likeliest tokens, which stay, have together.
         min_p: the smallest probability of a token that stays, as a share of the likeliest token's.
@@ -101,7 +104,7 @@ class Note(Options):
         process, line: in the log of texts, the process and the number of the line of the request's first text.
     """
 
-    nonce: int = Field(0, ge=0, lt=NONCE_COUNT)
+    random: int = Field(0, ge=0, lt=_RANDOM)
     top_k: int = Field(0, ge=-1)
     top_p: float = Field(1.0, gt=0, le=1)
     min_p: float = Field(0.0, ge=0, le=1)
@@ -120,18 +123,18 @@ class Note(Options):
     @classmethod
     def drawn(cls, name: str, **more: Any) -> Self:
         """A new note of a request of this id, with other fields."""
-        return cls().model_copy(update={"name": name, "nonce": secrets.randbelow(NONCE_COUNT), **more})
+        return cls().model_copy(update={"name": name, "random": secrets.randbelow(_RANDOM), **more})
 
     def of_text(self, number: int) -> Self:
-        """The note of one of the texts that a request asks for, numbered from 0: each has a nonce of its own."""
-        nonce = (self.nonce + number) % NONCE_COUNT
-        return self.model_copy(update={"nonce": nonce, "line": self.line + number})
+        """The note of one of the texts that a request asks for, numbered from 0: their nonces follow each other."""
+        following = (self.random + number) % _RANDOM
+        return self.model_copy(update={"random": following, "line": self.line + number})
 
     def logged(self, policy: Policy, request: Request, texts: int = 1) -> Self:
         """Write the line of each of the request's texts into the log, if there is one; the note then says where."""
         log = log_of(policy)
         if log is None:
             return self
-        nonces = [self.of_text(number).nonce for number in range(texts)]
-        process, line = log.write([began(policy, self.name, request, request.payload(nonce)) for nonce in nonces])
+        payloads = [request.payload(self.of_text(number).random) for number in range(texts)]
+        process, line = log.write([began(policy, self.name, request, payload) for payload in payloads])
         return self.model_copy(update={"process": process, "line": line})

@@ -14,9 +14,10 @@ from pydantic import Field, model_validator
 
 from ctwl_protocol import Beacon, get_profile
 
+from ..core.shares import share_for
 from ..core.strategies import Strategy
 from ..errors import NotLeftToClients, OptionOutOfRange
-from ..options import BeaconOptions, ProxyOptions, check_beacon, kind_of, share_for, strategy_for
+from ..options import BeaconOptions, ProxyOptions, check_beacon, kind_of, strategy_for
 from .request import PREFIX, Request, own_options
 
 OFF = "off"
@@ -67,6 +68,7 @@ class Policy(Request):
                 "there is nothing to write: name a provider or codes, or leave the provider to clients, as "
                 '"clients": "any" does'
             )
+        self.with_nonces()
         return self
 
     @property
@@ -126,7 +128,8 @@ class Policy(Request):
         strategy = strategy_for(named, temperature)
         profile = get_profile(request.profile)
         check_beacon(profile)
-        return request.model_copy(update={"strategy": strategy, "share": request.share or share_for(temperature)})
+        chosen: dict[str, Any] = {"strategy": strategy, "share": request.share or share_for(temperature)}
+        return request.with_nonces().model_copy(update=chosen)
 
     def why_unmarked(self, given: dict[str, Any], *, fixed_form: bool = False) -> str:
         """Why :meth:`request` says of a request that it writes nothing, as docs/providers/monitoring.md lists it."""

@@ -8,13 +8,15 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from ctwl_protocol import Beacon
+from ctwl_protocol import Beacon, get_profile
+from ctwl_protocol.records.beacon import NONCE_COUNT
 from ctwl_protocol.records.layouts import find_layout
 from ctwl_protocol.records.record import Record
 
 from ..core.payload import Payload
 from ..core.strategies import Strategy
 from ..errors import OptionOutOfRange
+from ..nonces import nonces_for
 from ..options import BeaconOptions, MarkingOptions, ProxyOptions
 
 PREFIX = "ctwl_"
@@ -65,19 +67,33 @@ class Request(BeaconOptions, MarkingOptions, ProxyOptions):
         self.payload(0)
         return self
 
-    def payload(self, nonce: int) -> Payload:
+    def payload(self, random: int) -> Payload:
         """The request's codes.
 
         Args:
-            nonce: of the beacon, where the request names none.
+            random: a number of the text, which gives the beacon's nonce where the request names none.
 
         Raises:
             OptionOutOfRange, FieldOutOfRange, LayoutUnknown: what the client should change.
         """
         if self.codes is not None:
             return Payload.of(Record(find_layout(self.layout), self.codes))
-        beacon = Beacon(self.provider, self.version, nonce if self.nonce is None else self.nonce)
+        nonce = random % (self.nonces or NONCE_COUNT) if self.nonce is None else self.nonce
+        beacon = Beacon(self.provider, self.version, nonce)
         return Payload((beacon.code,))
+
+    def with_nonces(self) -> Self:
+        """The same with the number of nonces that its text's nonce is drawn from, see :func:`.nonces_for`.
+
+        Raises:
+            OptionOutOfRange: a nonce, or a number of them, that the registry does not allow.
+            ProfileUnknown: its profile.
+        """
+        if self.codes is not None:
+            return self
+        profile = get_profile(self.profile)
+        count = nonces_for(profile, self.provider, self.version, nonces=self.nonces, nonce=self.nonce)
+        return self.model_copy(update={"nonces": count})
 
 
 def own_options(given: dict[str, Any]) -> dict[str, Any]:

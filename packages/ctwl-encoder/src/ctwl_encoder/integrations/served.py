@@ -71,7 +71,7 @@ class Served:
             note: what was noted where the request came in.
             **more: other attributes.
         """
-        payload = request.payload(note.nonce)
+        payload = request.payload(note.random)
         begun = began(policy, note.name, request, payload)
         return cls(marker, note, begun, marker.start(payload, request.strength_of(request.strategy)), **more)
 
@@ -117,12 +117,12 @@ class Served:
             return
         self.finished = True
         self._draw(1)  # an engine may finish a text before its last token is read
-        chance = self.marker.chance_found(self.text)
+        chance, evidence = self.marker.chance_found(self.text), self.marker.evidence(self.text)
         if self.observe is not None and not self.again and len(self.text.written):
             self.observe(self.marker.strategy, chance)
         if self.log is not None and self.drawn:
             line = self.note.process, self.note.line
-            self.log.write([finished(self.begun, line, self.drawn, chance, again=self.again)])
+            self.log.write([finished(self.begun, line, self.drawn, chance, evidence, again=self.again)])
 
     def _draw(self, count: int) -> None:
         """So many tokens were drawn from the rows of the last step."""

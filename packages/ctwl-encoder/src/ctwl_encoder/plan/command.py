@@ -22,6 +22,7 @@ from ctwl_protocol.proxy.files import find_files
 
 from ..arguments import add_model_options, add_options, asked_options, check_version
 from ..errors import needing
+from ..nonces import nonces_for
 from ..options import BeaconOptions, GenerationOptions, MarkingOptions, PlanOptions, check_beacon, default_profile
 from .markings import markings
 from .prompts import GROUP, OPENINGS, REQUESTS, read_prompts
@@ -83,7 +84,7 @@ def _parser() -> argparse.ArgumentParser:
         "decoding, else none)",
     )
     record = parser.add_argument_group("record")
-    add_options(record, BeaconOptions, ("provider", "version"))
+    add_options(record, BeaconOptions, ("provider", "version", "nonces"))
     add_options(parser.add_argument_group("measurement"), PlanOptions, PlanOptions.model_fields)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--html", metavar="FILE", help="also write a page with the table and its plots")
@@ -132,6 +133,7 @@ def _measured(arguments: argparse.Namespace) -> Result:
             prompts=prompts,
             provider=beacon.provider,
             version=beacon.version,
+            nonces=nonces_for(profile, beacon.provider, beacon.version, nonces=beacon.nonces),
             sampling={name: getattr(options, name) for name in _SAMPLING},
             texts=GROUP * -(-texts // GROUP),
             seed=options.seed or 0,

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..core.shares import SHARE
 from ..core.strategies import Strategy
-from ..options import SHARE, MarkingOptions, strategy_for
+from ..options import MarkingOptions, strategy_for
 
 
 @dataclass(frozen=True)

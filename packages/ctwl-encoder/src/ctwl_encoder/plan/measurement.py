@@ -11,9 +11,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_protocol.records.beacon import NONCE_COUNT
-
-from ..core.expected_evidence import READERS_LEVEL, needed_bits
+from ..core.budget import Budget
 from ..core.strategies import Decoding
 from ..encoder import Encoder
 from ..options import GenerationOptions
@@ -90,14 +88,13 @@ def measure(
     plain, *marked = (_measured(writer, reader, way, options.max_new_tokens, progress) for way in (PLAIN, *tried))
     picks = resampled(len(prompts), options.seed or 0)
     twins = options.decoding is Decoding.SAMPLED
-    first = _row(PLAIN, plain, plain, picks, twins=False)
-    rows = [_row(marking, of_it, plain, picks, twins=twins) for marking, of_it in zip(tried, marked, strict=True)]
+    count = settings.nonces
+    first = _row(PLAIN, plain, plain, picks, count, twins=False)
+    rows = [_row(how, of_it, plain, picks, count, twins=twins) for how, of_it in zip(tried, marked, strict=True)]
     found = np.array([[np.mean([at is not None for at in group]) for group in each.found_at] for each in marked])
     taken = choose(found.mean(axis=1).tolist())
     chosen = Recommendation(taken, agreement(found, picks), default_marking(options.temperature))
-    level = -math.log(READERS_LEVEL)
-    codes = math.log(2) * needed_bits(encoder.proxy.profile) - level
-    return Result(settings, first, rows, chosen, level, codes)
+    return Result(settings, first, rows, chosen)
 
 
 def _measured(writer: Writer, reader: Reader, marking: Marking, tokens: int, progress: Progress) -> _Measured:
@@ -119,7 +116,9 @@ def _grouped(values: Sequence[T]) -> list[list[T]]:
     return [list(values[start : start + GROUP]) for start in range(0, len(values), GROUP)]
 
 
-def _row(marking: Marking, measured: _Measured, plain: _Measured, picks: NDArray[np.int64], *, twins: bool) -> Row:
+def _row(
+    marking: Marking, measured: _Measured, plain: _Measured, picks: NDArray[np.int64], nonces: int, *, twins: bool
+) -> Row:
     """The row of a marking.
 
     Args:
@@ -127,11 +126,12 @@ def _row(marking: Marking, measured: _Measured, plain: _Measured, picks: NDArray
         measured: its texts.
         plain: the plain texts.
         picks: the resamples.
+        nonces: from how many a text's is drawn.
         twins: whether the first two texts of a group share a nonce, and the last two another.
     """
     lengths = np.array([[len(text.ids) for text in group] for group in measured.groups])
-    drawn, same = _shared(measured, twins=twins)
-    of_plain, _ = _shared(plain, twins=False)
+    drawn, same = _shared(measured, nonces, twins=twins)
+    of_plain, _ = _shared(plain, nonces, twins=False)
     usual = estimate(of_plain, picks).mean
     shared, effect = estimate(drawn, picks), None
     if marking is not PLAIN:
@@ -147,6 +147,7 @@ def _row(marking: Marking, measured: _Measured, plain: _Measured, picks: NDArray
             shared_over_plain=shared.mean / usual if usual else math.nan,
             shared_with_one_nonce=estimate(same, picks) if twins else None,
             cost=measured.cost,
+            budget=_budget([text for group in measured.groups for text in group]) if twins else None,
         )
     return Row(
         marking,
@@ -158,11 +159,27 @@ def _row(marking: Marking, measured: _Measured, plain: _Measured, picks: NDArray
     )
 
 
-def _shared(measured: _Measured, *, twins: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _budget(texts: Sequence[Text]) -> Budget | None:
+    """Where the evidence of the mean text goes; None where no token was marked."""
+    written = [
+        (len(text.ids), text.entropy * len(text.ids), text.decided * len(text.ids), text.first, *text.evidence)
+        for text in texts
+        if text.ids and text.evidence is not None
+    ]
+    if not written:
+        return None
+    tokens, choice, decided, first, at_places, repeats, reader = np.mean(written, axis=0).tolist()
+    if not at_places:
+        return None
+    # The choice of the first tokens would have been decided as the rest was.
+    would = decided * first / max(choice - first, 1e-9)
+    return Budget(tokens, choice, would, max(0.0, decided - at_places), at_places, repeats, reader)
+
+
+def _shared(measured: _Measured, nonces: int, *, twins: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The share of runs of three tokens that another text of the prompt has: float64 (groups,) each.
 
-    The first is for nonces that are drawn, the second for texts with the same nonce. Two texts have the same nonce once
-    in ``NONCE_COUNT``.
+    The first is for nonces that are drawn from so many, the second for texts with the same nonce.
     """
     drawn, same = [], []
     for group in measured.groups:
@@ -177,7 +194,7 @@ def _shared(measured: _Measured, *, twins: bool) -> tuple[NDArray[np.float64], N
             for which in (True, False)
         )
         same.append(alike)
-        drawn.append((alike + (NONCE_COUNT - 1) * others) / NONCE_COUNT if twins else others)
+        drawn.append((alike + (nonces - 1) * others) / nonces if twins else others)
     return np.array(drawn), np.array(same)
 
 

@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ctwl_protocol.records.beacon import NONCE_COUNT
+
+from ..core.budget import Budget
 from .markings import Marking
 from .statistics import NINE_IN_TEN, Estimate, Needed, Share
 
@@ -21,6 +24,7 @@ class Settings:
         chat: whether the prompts were a chat's messages.
         prompts: as they were given, without repeats.
         provider, version: of all texts.
+        nonces: from how many a text's is drawn.
         sampling: temperature, top_p and the like, as :class:`ctwl_encoder.options.GenerationOptions` names them.
         texts: of each marking.
         seed: of the whole measurement.
@@ -39,6 +43,7 @@ class Settings:
     seed: int
     proxy_path: str | None = None
     device: str = "auto"
+    nonces: int = NONCE_COUNT
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,7 @@ class Effect:
         shared_with_one_nonce: the share of runs that two texts of a prompt share where their nonces are equal; None
             where these are the same text.
         cost: seconds that the marking adds to a step.
+        budget: where the evidence of its texts goes; None where nothing is drawn.
     """
 
     found: Share
@@ -67,6 +73,7 @@ class Effect:
     shared_over_plain: float
     shared_with_one_nonce: Estimate | None
     cost: float
+    budget: Budget | None = None
 
 
 @dataclass(frozen=True)
@@ -115,15 +122,12 @@ class Result:
         plain: the row of plain texts.
         rows: one for each marking, the gentlest first.
         recommendation: which of them to take.
-        level, codes: nats of evidence that a reader needs for the level, and for the number of codes.
     """
 
     settings: Settings
     plain: Row
     rows: Sequence[Row]
     recommendation: Recommendation
-    level: float
-    codes: float
 
     @property
     def taken(self) -> Row:

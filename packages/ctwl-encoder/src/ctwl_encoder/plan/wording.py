@@ -6,6 +6,7 @@ import math
 
 from ctwl_protocol.numbers import NUMBERS
 
+from ..core.budget import in_words
 from ..options import MOST_TEXTS
 from .prompts import GROUP
 from .result import Effect, Result, Row, Settings
@@ -150,18 +151,9 @@ def _how_sure(result: Result) -> str:
 
 
 def _budget(result: Result) -> list[str]:
-    """Where the evidence of a text goes, in nats; nothing where nothing is drawn."""
-    row = result.taken
-    if not result.settings.sampling["temperature"]:
-        return []
-    choice, decided = row.tokens * row.entropy, row.tokens * _effect(row).decided
-    level, codes = result.level, result.codes
-    return [
-        f"Where the evidence goes, in nats: the choice of a text of {row.tokens:.0f} tokens is {choice:.0f}, of which "
-        f"the mark decides {decided:.0f}. A reader sees a part of that, more of it by a model that is nearer to yours.",
-        f"Over all codes it needs {level + codes:.0f}: {level:.0f} for the level, {codes:.0f} for the codes; the tests "
-        "take 1 to 3 more. For a registered provider the codes take less.",
-    ]
+    """Where the evidence of a text goes; nothing where nothing is drawn."""
+    budget = _effect(result.taken).budget
+    return [] if budget is None else in_words(budget, result.settings.nonces)
 
 
 def _effect(row: Row) -> Effect:

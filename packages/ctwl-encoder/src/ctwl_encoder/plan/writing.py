@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ctwl_protocol import Beacon
 from ctwl_protocol.records.beacon import NONCE_COUNT
 
+from ..core.expected_evidence import Evidence
 from ..core.payload import Payload
 from ..core.strategies import Decoding
 from ..encoder import Encoder
@@ -42,6 +43,8 @@ class Text:
         change: what marking changed in the NLL that was expected, nats a token.
         entropy: nats a token, of what the tokens were drawn from, but for the mark.
         decided: nats a token, the part of it that the mark decides.
+        first: of ``entropy``, nats of the tokens before the first one that is marked.
+        evidence: what of it a reader may expect; None for a plain text.
     """
 
     ids: tuple[int, ...]
@@ -51,6 +54,8 @@ class Text:
     change: float
     entropy: float
     decided: float
+    first: float
+    evidence: Evidence | None
 
 
 @dataclass(frozen=True)
@@ -179,17 +184,28 @@ def write_batch(
     others = time.perf_counter() - began - recorder.marking - recorder.measuring
     measured = recorder.steps(rows[:, -1]).transpose(2, 0, 1)
     carried: Sequence[int | None] = [None] * len(rows) if codes is None else codes
-    texts = [_text(encoder, *each) for each in zip(rows, carried, measured, strict=True)]
+    texts = [_text(encoder, mark, *each) for each in zip(rows, carried, measured, strict=True)]
     return texts, (recorder.marking, others)
 
 
-def _text(encoder: Encoder, row: NDArray[np.int64], code: int | None, measured: NDArray[np.float64]) -> Text:
-    """A row of generated ids, int64 (steps,), with what was measured of it, float64 (3, steps)."""
+def _text(
+    encoder: Encoder,
+    mark: CTWLLogitsProcessor | None,
+    row: NDArray[np.int64],
+    code: int | None,
+    measured: NDArray[np.float64],
+) -> Text:
+    """A row of generated ids, int64 (steps,), with what was measured of it, float64 (4, steps)."""
     ends = np.flatnonzero(np.isin(row, encoder.stop_ids()))
     length = int(ends[0]) if len(ends) else len(row)
     ids = tuple(row[:length].tolist())
-    means = measured[:, :length].mean(axis=1).tolist() if length else [np.nan] * len(measured)
-    return Text(ids, _decoded(encoder, ids), code, *means)
+    nll, change, entropy, decided = measured[:, :length].mean(axis=1).tolist() if length else [np.nan] * len(measured)
+    _, _, choice, marked = measured[:, :length]
+    first = float(choice[: int((marked > 0).argmax())].sum()) if (marked > 0).any() else 0.0
+    evidence = None
+    if mark is not None and code is not None:
+        evidence = mark.marker.evidence(mark.text(Payload((code,)), row[:length]))
+    return Text(ids, _decoded(encoder, ids), code, nll, change, entropy, decided, first, evidence)
 
 
 def _decoded(encoder: Encoder, ids: Sequence[int]) -> str:

@@ -54,9 +54,9 @@ class Beacon:
             check_field(field, getattr(self, field), width)
 
     @classmethod
-    def fresh(cls, provider: int, version: int) -> Beacon:
-        """A beacon with a random nonce."""
-        return cls(provider, version, secrets.randbelow(NONCE_COUNT))
+    def fresh(cls, provider: int, version: int, nonces: int = NONCE_COUNT) -> Beacon:
+        """A beacon with a random nonce, 0 to ``nonces`` - 1."""
+        return cls(provider, version, secrets.randbelow(nonces))
 
     @classmethod
     def from_code(cls, code: int) -> Beacon:
@@ -70,14 +70,14 @@ class Beacon:
         return cls(*divmod(version_and_above, 1 << BEACON_FIELDS["version"]), nonce)
 
     @classmethod
-    def codes_of(cls, provider: int, version: int) -> range:
-        """The codes of a provider's model version, one for each nonce.
+    def codes_of(cls, provider: int, version: int, nonces: int = NONCE_COUNT) -> range:
+        """The codes of a provider's model version, one for each nonce from 0 to ``nonces`` - 1.
 
         Raises:
             FieldOutOfRange: a field is no integer in its range.
         """
         first = cls(provider, version, 0).code
-        return range(first, first + NONCE_COUNT)
+        return range(first, first + nonces)
 
     @property
     def code(self) -> int:

@@ -13,7 +13,9 @@ def check_append_only(old: Registry, new: Registry) -> None:
     """Check that the new registry keeps all that the old one says.
 
     These changes are allowed: append an entry, a model or an epoch; change a contact; name, change or take away a
-    detector; move a state on, from active to retired to revoked; set ``until`` once. An appended certificate or epoch
+    detector or a reading model; raise the number of a model's nonces; move a state on, from active to retired to
+    revoked; set ``until`` once. Nobody may lower that number: texts were written with all nonces that it allowed, and
+    readers have to find them. An appended certificate or epoch
     may not begin, and a provider may not end, before the old registry's ``issued``, because these times decide what
     earlier texts mean. Else a thief of the keys could revoke a code for all of the past.
 
@@ -46,19 +48,21 @@ def check_append_only(old: Registry, new: Registry) -> None:
 def _may_follow(was: Entry, now: Entry) -> bool:
     if not (isinstance(was, ProviderEntry) and isinstance(now, ProviderEntry)):
         return was == now
-    free = {name: getattr(now, name) for name in ("contact", "detector", "state", "until", "models", "epochs")}
+    names = "contact", "detector", "reading_model", "state", "until", "models", "epochs"
+    free = {name: getattr(now, name) for name in names}
     return (
         was.model_copy(update=free) == now
         and _ORDER.index(was.state) <= _ORDER.index(now.state)
         and was.until in (None, now.until)
         and now.epochs[: len(was.epochs)] == was.epochs
         and len(now.models) >= len(was.models)
-        and all(_may_end(a, b) for a, b in zip(was.models, now.models, strict=False))
+        and all(_may_go_on(a, b) for a, b in zip(was.models, now.models, strict=False))
     )
 
 
-def _may_end(was: ModelVersion, now: ModelVersion) -> bool:
-    return was in (now, now.model_copy(update={"until": None}))
+def _may_go_on(was: ModelVersion, now: ModelVersion) -> bool:
+    same = was.model_copy(update={"until": now.until, "nonces": now.nonces}) == now
+    return same and was.until in (None, now.until) and was.nonce_count <= now.nonce_count
 
 
 def _check_end(was: ProviderEntry, now: ProviderEntry, issued: int) -> None:

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from ..errors import RegistryError
 from ..numbers import NUMBERS
+from ..records.beacon import NONCE_COUNT
 from ..records.layouts import LAYOUTS, Layout
 from ..schema import Bytes32, Document, Many, Part
 from .entries import CertificateEntry, Entry, LayoutEntry, ModelVersion, ProviderEntry, Time
@@ -151,6 +152,11 @@ class Registry(Document):
         """A model version of a provider; None where there is none."""
         owner = self.provider(code)
         return next((model for model in owner.models if model.version == version), None) if owner else None
+
+    def nonces(self, code: int, version: int) -> int:
+        """How many nonces the texts of a provider's model version have, from 0 on: 64 where it declares no fewer."""
+        model = self.model(code, version)
+        return model.nonce_count if model else NONCE_COUNT
 
     def beacons(self) -> list[tuple[int, int]]:
         """Every registered pair of provider and version, ascending, with pairs that are no longer in use."""

@@ -22,6 +22,7 @@ from pydantic import (
 from ..errors import LayoutMalformed
 from ..numbers import NUMBERS
 from ..records import layouts
+from ..records.beacon import NONCE_COUNT
 from ..records.sealing import MAX_EPOCH
 from ..schema import Bytes32, Many, Part, as_tuple
 from .spelling import check_name
@@ -38,6 +39,8 @@ Version = Annotated[int, Field(ge=0, lt=1 << NUMBERS.records.beacon["version"])]
 _LABEL = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _HOST = rf"({_LABEL}\.)+[A-Za-z][A-Za-z0-9-]{{0,61}}[A-Za-z0-9]"
 _PATH = r"(/([A-Za-z0-9._~!$&*+,;=@:/-]|%[0-9A-Fa-f]{2})*)?"
+
+_HUB_PART = "[A-Za-z0-9][A-Za-z0-9._-]*"
 
 _PAGE, _MAIL = f"https://{_HOST}{_PATH}", f"[A-Za-z0-9.+_-]+@{_HOST}"
 
@@ -64,17 +67,59 @@ Contact = Annotated[
 ]
 """A web page or a mail address."""
 
+ModelName = Annotated[
+    str,
+    Field(max_length=NUMBERS.registry.name),
+    _of_form(rf"{_HUB_PART}/{_HUB_PART}", "give the model's name on a hub, such as Qwen/Qwen2.5-1.5B-Instruct"),
+]
+"""A language model by its name on a hub: an owner and a name, of ASCII. It is shown, and fetched only by a person."""
+
 State = Literal["active", "retired", "revoked"]
 """No new texts are written with a retired code; from ``until`` on, a revoked code is no evidence, whoever wrote it."""
 
 
-class ModelVersion(Part):
-    """One model version of a provider; ``until`` is None while it is in use."""
+def _not_nil(value: object) -> object:
+    if value is None:
+        raise ValueError("leave the field out where there is none")
+    return value
+
+
+_NOT_NIL = BeforeValidator(_not_nil)
+
+
+class _Shortened(Part):
+    """A map whose fields of :attr:`OPTIONAL` may be left out, and are never nil. Without them its bytes are as ever."""
+
+    OPTIONAL: ClassVar[tuple[str, ...]]
+
+    @model_serializer(mode="wrap")
+    def _without_nil(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = serialize(self)
+        return {name: value for name, value in fields.items() if name not in self.OPTIONAL or value is not None}
+
+
+class ModelVersion(_Shortened):
+    """One model version of a provider.
+
+    Attributes:
+        version, name: its number, and its name for people.
+        since, until: while it is in use; ``until`` is None where that has not ended.
+        nonces: its texts have the nonces 0 to this less 1, so that readers need not pay for others; None where the
+            document has no such field, for all 64.
+    """
+
+    OPTIONAL = ("nonces",)
 
     version: Version
     name: Name
     since: Time
     until: Time | None
+    nonces: Annotated[int | None, Field(ge=1, le=NONCE_COUNT), _NOT_NIL] = None
+
+    @property
+    def nonce_count(self) -> int:
+        """How many nonces its texts have, 1 to 64."""
+        return self.nonces or NONCE_COUNT
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -101,12 +146,6 @@ class Detector(Part):
     url: Url
 
 
-def _not_nil(value: object) -> object:
-    if value is None:
-        raise ValueError("leave the field out where there is no detector")
-    return value
-
-
 class _Entry(Part):
     """What the three kinds share; ``KEY`` is the field that no other entry of the kind has the same value in."""
 
@@ -126,7 +165,7 @@ class _Entry(Part):
         return f"{kind} {value.hex() if isinstance(value, bytes) else value}"
 
 
-class ProviderEntry(_Entry):
+class ProviderEntry(_Shortened, _Entry):
     """Who owns a provider code.
 
     Attributes:
@@ -138,9 +177,12 @@ class ProviderEntry(_Entry):
         models: the model versions, each number once.
         epochs: ascending in number and in time.
         detector: the provider's own; None where the document has no such field.
+        reading_model: the open language model that reads the provider's texts best, by its name on a hub; None where
+            the document has no such field.
     """
 
     KEY = "code"
+    OPTIONAL = ("detector", "reading_model")
 
     kind: Literal["provider"]
     code: ProviderCode
@@ -151,13 +193,8 @@ class ProviderEntry(_Entry):
     until: Time | None
     models: Annotated[Many[ModelVersion], Field(max_length=NUMBERS.registry.models)]
     epochs: Annotated[Many[Epoch], Field(max_length=NUMBERS.registry.epochs)]
-    detector: Annotated[Detector | None, BeforeValidator(_not_nil)] = None
-
-    @model_serializer(mode="wrap")
-    def _without_nil(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        # An entry without a detector has the bytes that it always had.
-        fields: dict[str, Any] = serialize(self)
-        return {name: value for name, value in fields.items() if name != "detector" or value is not None}
+    detector: Annotated[Detector | None, _NOT_NIL] = None
+    reading_model: Annotated[ModelName | None, _NOT_NIL] = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -25,6 +25,7 @@ from ...core.payload import Payload
 from ...core.strategies import Decoding, Strategy
 from ...errors import ConfigMalformed, EncoderError, OptionOutOfRange
 from ...models import open_bridge
+from ...nonces import nonces_for
 from ...options import BeaconOptions, MarkingOptions, ProxyOptions, check_beacon, strategy_for
 from .processor import SAVED, CTWLLogitsProcessor, Unmarked
 from .sampling import Sampling, refuse_continuous_batching, sampling_of_the_call, strategy_of
@@ -82,7 +83,7 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
         Raises:
             ProfileUnknown, ProfileMalformed: the profile.
             LayoutUnknown, FieldOutOfRange: a record.
-            OptionOutOfRange: codes; two of nonce, records and codes.
+            OptionOutOfRange: codes; two of nonce, records and codes; see :func:`ctwl_encoder.nonces.nonces_for`.
             StrategyUnsuitable: a record where the codes are no beacons.
         """
         if sum(given is not None for given in (self.nonce, self.records, self.codes)) > 1:
@@ -93,12 +94,17 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
                 raise OptionOutOfRange(f"codes are integers from 0 to {profile.codes - 1}, one for each prompt")
             return
         check_beacon(profile)
+        if self.records is None:
+            self._nonces()
         if self.records is not None and not self._records():
             raise OptionOutOfRange("there are no records; give one for each prompt")
 
     def _profile_used(self) -> Profile:
         """The profile: the attached bridge's, or the one that is named."""
         return self._bridge.proxy.profile if self._bridge else get_profile(self.profile)
+
+    def _nonces(self) -> int:
+        return nonces_for(self._profile_used(), self.provider, self.version, nonces=self.nonces, nonce=self.nonce)
 
     def _records(self) -> list[Record]:
         return [document.record() for document in self.records or []]
@@ -128,7 +134,9 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
             StrategyUnsuitable: the strategy needs sampling.
         """
         strategy = strategy_for(self.strategy, temperature)
-        return needed_tokens(self._profile_used(), strategy, self._codes(), alpha, temperature=temperature)
+        return needed_tokens(
+            self._profile_used(), strategy, self._codes(), alpha, temperature=temperature, share=self.share
+        )
 
     def _codes(self) -> int:
         """The codes of the longest record."""
@@ -174,10 +182,11 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
         bridge = self.open_bridge()
         if sampling is not None and sampling.longest is not None:
             (option, most), drawn_at = sampling.longest, sampling.temperature
-            warn_of_short_text(self._profile_used(), strategy, self._codes(), most, temperature=drawn_at, option=option)
+            how: dict[str, Any] = {"temperature": drawn_at, "share": self.share}
+            warn_of_short_text(self._profile_used(), strategy, self._codes(), most, **how, option=option)
         return CTWLLogitsProcessor(
             bridge,
-            self.payloads() or (lambda: Payload((Beacon.fresh(self.provider, self.version).code,))),
+            self.payloads() or (lambda: Payload((Beacon.fresh(self.provider, self.version, self._nonces()).code,))),
             strategy=strategy,
             decoding=self._decoding(sampling, device),
             share=self.strength_of(Strategy.RACE, sampling.temperature if sampling is not None else 1.0),

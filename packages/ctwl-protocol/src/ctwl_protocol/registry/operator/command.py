@@ -27,6 +27,10 @@ Nobody gets another one, so sign and publish every certificate that you add, wha
   ctwl-registry add certificate registry.ctwl --commitment $H --owner "Example Ltd"
 a provider's own detector, to which every report that finds its code points:
   ctwl-registry detector registry.ctwl --provider 42 --scheme Ours --url https://example.org/detect
+the open language model that reads a provider's texts best, which reports name where they find nothing:
+  ctwl-registry reading-model registry.ctwl --provider 42 --model example/example-1b
+a model version whose texts have 8 nonces in place of 64, so that a reader finds shorter texts; more later, never fewer:
+  ctwl-registry add model registry.ctwl --provider 42 --version 1 --name "Example 2" --nonces 8
 later, a change, and another key for the registry:
   ctwl-registry retire registry.ctwl --provider 42 --version 0
   ctwl-registry sign registry.ctwl x.key
@@ -111,6 +115,12 @@ _CONTACT = _shared("--contact", help="a web page (https://...) or a mail address
 _VERSION = _shared("--version", type=_WHOLE, help="the model version, 0 to 15")
 _EPOCH = _shared("--epoch", type=_WHOLE, help="greater than the last one")
 _SINCE = _shared("--since", required=False, type=day, metavar="DAY", help="YYYY-MM-DD (default now)")
+_NONCES_HELP = "its texts have the nonces 0 to N - 1, N from 1 to 64; with fewer, readers find shorter texts, and "
+_NONCES_HELP += "more answers to one prompt are alike"
+_NONCES = _shared("--nonces", type=_WHOLE, metavar="N", help=_NONCES_HELP)
+_MAY_NONCES = _shared(
+    "--nonces", required=False, type=_WHOLE, metavar="N", help=f"{_NONCES_HELP} (default: no limit, 64)"
+)
 _NUMBER = _shared("--number", type=_WHOLE, help="64 to 127, used by no other layout")
 _OWNER_CODE = _shared(
     "--owner", type=_WHOLE, metavar="PROVIDER", help="the number of the provider that owns the layout"
@@ -131,7 +141,11 @@ _PROVIDER_DEFAULTS: dict[str, Any] = {"state": "active", "until": None, "models"
 
 _ADDITIONS: dict[str, tuple[str, list[argparse.ArgumentParser], dict[str, Any]]] = {
     "provider": ("give a provider's number to an owner", [_CODE, _NAME, _CONTACT, _SINCE], _PROVIDER_DEFAULTS),
-    "model": ("a model version of a provider", [_CODE, _VERSION, _NAME, _SINCE], {"until": None}),
+    "model": (
+        "a model version of a provider",
+        [_CODE, _VERSION, _NAME, _SINCE, _MAY_NONCES],
+        {"until": None},
+    ),
     "epoch": ("a key epoch of a provider's sealed user ids", [_CODE, _EPOCH, _SINCE], {}),
     "layout": ("the meaning of a record's codes", [_NUMBER, _NAME, _OWNER_CODE, _FIELD], {}),
     "certificate": (
@@ -202,6 +216,15 @@ def _add_changes(commands: _Commands) -> None:
     )
     detector.add_argument("--url", help="its address: https, a host by name, a path")
     detector.add_argument("--none", action="store_true", help="take it away")
+    text = "name the open language model that reads a provider's texts best, which reports show; or take it away"
+    reading_model = _command(commands, "reading-model", actions.change, text, [_CODE, changed])
+    reading_model.set_defaults(change=drafts.set_reading_model)
+    named = reading_model.add_mutually_exclusive_group(required=True)
+    named.add_argument("--model", dest="reading_model", metavar="OWNER/NAME", help="its name on a hub")
+    named.add_argument("--none", dest="reading_model", action="store_const", const=None, help="take it away")
+    text = "raise the number of nonces of a model version; a lower number needs a new version"
+    nonces = _command(commands, "nonces", actions.change, text, [_CODE, _VERSION, _NONCES, changed])
+    nonces.set_defaults(change=drafts.set_nonces)
     text = "end a provider, or one of its model versions; nobody else can get the number"
     retire = _command(commands, "retire", actions.change, text, [_CODE, changed])
     retire.set_defaults(change=drafts.retire)

@@ -71,6 +71,11 @@ def _registry_text(registry: Registry) -> str:
             for owner in sorted(owners, key=lambda owner: owner.code)
             if owner.detector
         ],
+        ("provider", "is read best by"): [
+            [str(owner.code), owner.reading_model]
+            for owner in sorted(owners, key=lambda owner: owner.code)
+            if owner.reading_model
+        ],
         ("number", "layout", "owner", "fields"): [
             [str(entry.number), entry.name, str(entry.owner), " ".join(f"{name}:{bits}" for name, bits in entry.fields)]
             for entry in registry.layouts()
@@ -87,8 +92,9 @@ def _state(owner: ProviderEntry) -> str:
 
 
 def _versions(owner: ProviderEntry) -> str:
-    """The versions; versions in brackets are no longer in use."""
-    return " ".join(f"{model.version}" if model.until is None else f"({model.version})" for model in owner.models)
+    """The versions, as 3:8 with the number of its nonces if it is below 64; in brackets if no longer in use."""
+    named = [(model, f"{model.version}" + (f":{model.nonces}" if model.nonces else "")) for model in owner.models]
+    return " ".join(name if model.until is None else f"({name})" for model, name in named)
 
 
 def _epochs(owner: ProviderEntry) -> str:

@@ -13,7 +13,7 @@ from ... import canonical
 from ...errors import RegistryError
 from ..append_only import check_append_only
 from ..documents import REGISTRY, ROOT, Registry, Root, Use
-from ..entries import ProviderEntry
+from ..entries import ModelVersion, ProviderEntry
 from ..envelope import Envelope
 
 _DAY = 86_400
@@ -106,6 +106,8 @@ def add(registry: Registry, kind: str, **fields: Any) -> Registry:
     """
     if "since" in fields and fields["since"] is None:
         fields["since"] = registry.issued
+    if fields.get("nonces", fields) is None:  # not named
+        del fields["nonces"]
     if kind == "certificate":
         fields["challenge"] = os.urandom(32)
     if kind in ("model", "epoch"):
@@ -134,6 +136,28 @@ def set_detector(registry: Registry, code: int, detector: dict[str, str] | None)
     return _with_provider(registry, code, {"detector": detector})
 
 
+def set_reading_model(registry: Registry, code: int, reading_model: str | None) -> Registry:
+    """Name the open language model that reads a provider's texts best; None takes it away.
+
+    Raises:
+        RegistryError: ``entry-unknown``: there is no such provider; ``registry-malformed``: it is no name on a hub.
+    """
+    return _with_provider(registry, code, {"reading_model": reading_model})
+
+
+def set_nonces(registry: Registry, code: int, version: int, nonces: int) -> Registry:
+    """Raise the number of nonces that the texts of a model version have.
+
+    Raises:
+        RegistryError: ``entry-unknown``: there is no such provider or version; ``registry-malformed``: the number is
+            not 1 to 64; ``entry-altered``: see :func:`revise`.
+    """
+    _model(registry, code, version)
+    models = [model.model_dump() for model in _provider(registry, code).models]
+    changed = [model | ({"nonces": nonces} if model["version"] == version else {}) for model in models]
+    return _with_provider(registry, code, {"models": changed})
+
+
 def retire(
     registry: Registry, code: int, *, at: int | None = None, version: int | None = None, revoke: bool = False
 ) -> Registry:
@@ -151,11 +175,7 @@ def retire(
             before it began, or it ended before, and its date may not change.
     """
     owner = _provider(registry, code)
-    ended = owner if version is None else registry.model(code, version)
-    if ended is None:
-        raise RegistryError(
-            "entry-unknown", f"provider {code} has no model version {version}; ctwl-registry show lists them"
-        )
+    ended = owner if version is None else _model(registry, code, version)
     if ended.until is not None and (at is not None or version is not None):
         raise RegistryError("registry-malformed", "that has ended already, and its date may not change; leave it out")
     at = registry.issued if at is None else at
@@ -180,12 +200,22 @@ def _provider(registry: Registry, code: int) -> ProviderEntry:
     return owner
 
 
+def _model(registry: Registry, code: int, version: int) -> ModelVersion:
+    found = registry.model(_provider(registry, code).code, version)
+    if found is None:
+        raise RegistryError(
+            "entry-unknown", f"provider {code} has no model version {version}; ctwl-registry show lists them"
+        )
+    return found
+
+
 def _with_provider(registry: Registry, code: int, changes: dict[str, Any]) -> Registry:
     owner = _provider(registry, code)
     entries = [entry.model_dump() | (changes if entry == owner else {}) for entry in registry.entries]
     for entry in entries:
-        if entry.get("detector", entry) is None:  # the field is there, or it is not: it is never nil
-            del entry["detector"]
+        for name in ProviderEntry.OPTIONAL:  # the field is there, or it is not: it is never nil
+            if entry.get(name, entry) is None:
+                del entry[name]
     return _changed(registry, entries=entries)
 
 
