@@ -118,7 +118,7 @@ def test_a_p_value_above_the_level_is_told_apart_from_it(p: float, alpha: float)
 def test_a_code_that_texts_of_a_kind_fit_is_said_to_be_none_and_why() -> None:
     none = nothing(outcome="none", p_value=1e-9, held_back=held_back("e-value", 1e-4, 90, light=False))
     assert (
-        "p = 1.0e-9, held back: no other code fits this text as well, but texts of its kind may fit this code"
+        "p = 1.0e-9, held back: No other code fits this text as well, but texts of its kind may fit this code"
         in describe(none)
     )
     assert any("texts of its kind may fit this code" in each for each in caveats(none))

@@ -341,7 +341,7 @@ def why_none(report: Report | BodyReport) -> str:
     held = report.held_back
     if held is None or held.rule == "level":
         return "p = {}, above {}".format(*_told_apart(report.p_value, report.alpha))
-    return f"p = {format_p_value(report.p_value)}, held back: {held.says[0].lower()}{held.says[1:]}"
+    return f"p = {format_p_value(report.p_value)}, held back: {held.says}"
 
 
 def _held(report: Report | BodyReport) -> list[str]:
