@@ -153,7 +153,7 @@ def test_hits_are_evidence_and_misses_and_repeats_are_not() -> None:
     hits, misses = [(0.0, 1.0)] * 100, [(0.0, 0.0)] * 100
     assert expected(hits, Strategy.DELTA) == pytest.approx(100 * DELTA_SHARE, abs=0.1)
     assert expected(misses, Strategy.DELTA) == 0
-    assert expected(hits, repeated=True) == expected(hits[:1])
+    assert expected(hits, repeated=True) == pytest.approx(expected(hits[:1]))
     assert expected([]) == 0
 
 
