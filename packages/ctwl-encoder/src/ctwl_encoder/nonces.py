@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from ctwl_protocol import Profile
+from ctwl_protocol import Beacon, Profile
 from ctwl_protocol.errors import RegistryError
 from ctwl_protocol.profile import has_public_key
 from ctwl_protocol.records.beacon import NONCE_COUNT
@@ -28,9 +28,11 @@ def nonces_for(
         nonce: the one that is asked for, if any.
 
     Raises:
+        FieldOutOfRange: provider, version or nonce is none.
         OptionOutOfRange: the registry declares fewer; or the nonce is none of these.
         RegistryError: see :func:`ctwl_protocol.registry.load_trusted`.
     """
+    Beacon(provider, version, nonce or 0)
     declared = _trusted(_folder()).nonces(provider, version) if has_public_key(profile) else NONCE_COUNT
     count = declared if nonces is None else nonces
     if count > declared or (nonce or 0) >= declared:
