@@ -194,6 +194,9 @@ EVIDENCE = (
     Fault("square-of-the-level-for-searched-codes", "decode-light-registered/few-contexts*", {
         "d.search.candidates:light_passes": lambda f: lambda p, number, _, alpha: f(p, number, 1, alpha)
     }),
+    Fault("the-level-for-searched-codes", "decode-light-registered/many-contexts*", {
+        "d.search.candidates:light_passes": lambda f: lambda p, number, _, alpha: f(p, max(number, 64), 1, alpha)
+    }),
     Fault("contexts-of-slot-0", "decode-light/*-contexts-in-all-slots",
           contexts(lambda found, _: len(found.table.seeds))),
     Fault("contexts-of-the-text", "decode-light/few-contexts-in-a-window*",

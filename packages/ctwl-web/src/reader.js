@@ -244,8 +244,8 @@ export class Reader {
 /** Whether a window carries its code, and the text's kind is no reason for it (spec section 10, step 8). */
 function isFound({ p, codes, from, behind }, text, alpha) {
   const contexts = new Set(text.contextOf.subarray(from, behind)).size;
-  if (contexts >= MANY_CONTEXTS) return p <= alpha;
-  return (p * 2 ** text.profile.code_bits) / (codes?.length ?? 2 ** text.profile.code_bits) <= alpha ** 2;
+  const every = 2 ** text.profile.code_bits;
+  return (p * every) / (codes?.length ?? every) <= (contexts >= MANY_CONTEXTS ? alpha : alpha ** 2);
 }
 
 /**

@@ -17,14 +17,15 @@ from ..statistics.scored_positions import ScoredPositions, ScoreTable
 from ..statistics.scores import Score
 
 MANY_CONTEXTS = NUMBERS.search.many_contexts
-"""From so many distinct contexts on a window is of no narrow kind."""
+"""From so many distinct contexts on a window is of no very narrow kind."""
 
 
 def light_passes(p_value: float, contexts: int, factor: float, alpha: float) -> bool:
     """Whether a p-value by light scores is enough (spec section 10, step 8).
 
-    Some code fits each narrow kind of text. So where the text may be of one, the p-value must be at most the level's
-    square, and over all codes: then it does not matter which code was asked for.
+    Some code fits each kind of text whose pairs recur, such as legal boilerplate. So the p-value must be at most the
+    level over all codes: then it does not matter which code was asked for. In a text of few contexts it must be at most
+    the level's square.
 
     Args:
         p_value: corrected for all that was searched.
@@ -32,7 +33,7 @@ def light_passes(p_value: float, contexts: int, factor: float, alpha: float) -> 
         factor: all codes of the profile, over the searched ones.
         alpha: the level.
     """
-    return p_value <= alpha if contexts >= MANY_CONTEXTS else p_value * factor <= alpha**2
+    return p_value * factor <= (alpha if contexts >= MANY_CONTEXTS else alpha**2)
 
 
 @dataclass(frozen=True)
