@@ -60,7 +60,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "race, T = 0.7, top-p 0.95": {"temperature": 0.7, "top_p": 0.95},
     "delta 2, T = 1": {"method": "delta", "delta": 2.0},
 }
-SOFT_SHARES = (1 / 2, 3 / 4, 7 / 8)
+SOFT_SHARES = (1 / 8, 1 / 4, 1 / 2)
 FIRST_SHARES = (1 / 8, 1 / 4, 1 / 2)
 LEVELS = (0.01, 0.02, 0.05, 0.1, 0.2)
 ALIKE, MIDDLE = "light-rank, all tokens alike", 8

@@ -199,9 +199,8 @@ class Reader {
       return this.isFit(unitsFor(this.slotZero(this.found.slice(from, behind), n), code, this.profile.colours));
     }
     const contexts = new Set(this.found.slice(from, behind).map(({ name }) => name)).size;
-    if (contexts >= MANY_CONTEXTS) return p <= this.alpha;
     const every = 2 ** this.profile.code_bits;
-    return (p * every) / (this.codes?.length ?? every) <= this.alpha ** 2;
+    return (p * every) / (this.codes?.length ?? every) <= (contexts >= MANY_CONTEXTS ? this.alpha : this.alpha ** 2);
   }
 
   /** 12: whether texts seldom fit a code as well, which has these units in each context. */

@@ -115,6 +115,15 @@ def passing(change: Callable[..., bool]) -> Mapping[str, Change]:
     return {"d.search.candidates:Candidate.passes": after(lambda right, one, alpha, _: change(right, one, alpha))}
 
 
+def factor_where(pays: Callable[[int], bool]) -> Change:
+    """Light p-values pay for all codes only where a window has so many contexts."""
+    return lambda f: (
+        lambda *given, contexts, factor, **more: f(
+            *given, contexts=contexts, factor=factor if pays(contexts) else 1.0, **more
+        )
+    )
+
+
 def low(one: Any, alpha: float) -> bool:
     return not one.by.light and one.p_value <= alpha
 
@@ -192,7 +201,10 @@ EVIDENCE = (
     Fault("more-than-64-contexts", "decode-light/64-contexts*", {"d.search.candidates:MANY_CONTEXTS": lambda n: n + 1}),
     Fault("63-contexts", "decode-light/63-contexts*", {"d.search.candidates:MANY_CONTEXTS": lambda n: n - 1}),
     Fault("square-of-the-level-for-searched-codes", "decode-light-registered/few-contexts*", {
-        "d.search.candidates:light_needs": lambda f: lambda number, _, alpha: f(number, 1, alpha)
+        "d.search.candidates:held_by": factor_where(lambda contexts: contexts >= 64)
+    }),
+    Fault("the-level-for-searched-codes", "decode-light-registered/many-contexts*", {
+        "d.search.candidates:held_by": factor_where(lambda contexts: contexts < 64)
     }),
     Fault("contexts-of-slot-0", "decode-light/*-contexts-in-all-slots",
           contexts(lambda found, _: len(found.table.seeds))),

@@ -287,9 +287,10 @@ def test_edited_contexts_do_not_cancel_the_evidence_of_the_others_however_long_t
 
 
 @pytest.mark.parametrize("by", [Score.LIGHT_SOFT, Score.LIGHT_RANK])
-def test_in_a_text_of_few_contexts_a_light_score_pays_for_all_codes_whoever_is_asked_about(by: Score) -> None:
-    assert candidate(by, 1e-4, 0).passes(1e-4, 1 << 20)
+def test_a_light_score_pays_for_all_codes_whoever_is_asked_about(by: Score) -> None:
+    assert candidate(by, 6e-9, 0).passes(1e-4, 1 << 20)  # of 64 codes searched: 6e-9 * 2^14 is below the level
+    assert not candidate(by, 7e-9, 900).passes(1e-4, 1 << 20)
     few = MANY_CONTEXTS - 1
     asked = candidate(by, 1e-12, 900, few)
-    assert not asked.passes(1e-4, 1 << 20)  # of 64 codes searched: 1e-12 * 2^14 is above the level's square
+    assert not asked.passes(1e-4, 1 << 20)  # 1e-12 * 2^14 is above the level's square
     assert candidate(by, 6e-13, 0, few).passes(1e-4, 1 << 20)

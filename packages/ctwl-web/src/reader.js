@@ -257,7 +257,7 @@ export class Reader {
 function asked({ codes, from, behind }, text, alpha) {
   const contexts = new Set(text.contextOf.subarray(from, behind)).size;
   const every = 2 ** text.profile.code_bits;
-  return { contexts, needed: contexts >= MANY_CONTEXTS ? alpha : (alpha ** 2 * (codes?.length ?? every)) / every };
+  return { contexts, needed: ((contexts >= MANY_CONTEXTS ? alpha : alpha ** 2) * (codes?.length ?? every)) / every };
 }
 
 /** Whether a window carries its code, and the text's kind is no reason for it. */
@@ -266,7 +266,9 @@ const isFound = (candidate, text, alpha) => candidate.p <= asked(candidate, text
 /** The rule that the best code does not pass, see `held_back` of the reference's report; null where it passes. */
 function heldBack(best, text, alpha) {
   if (isFound(best, text, alpha)) return null;
-  return { rule: best.p > alpha ? "level" : "few-contexts", ...asked(best, text, alpha) };
+  const { contexts, needed } = asked(best, text, alpha);
+  if (best.p > alpha) return { rule: "level", contexts, needed: alpha };
+  return { rule: contexts < MANY_CONTEXTS ? "few-contexts" : "every-code", contexts, needed };
 }
 
 /**

@@ -284,7 +284,7 @@ class Decoder:
         bodies = [self._tokenized(text) for text in texts]
         found: list[Joint] = []
         for part, units in ((plan.light, self._light), (plan.whole, self.units)):
-            if not part.score_shares or any(joint.passes(alpha) for joint in found):
+            if not part.score_shares or any(joint.held_by(alpha) is None for joint in found):
                 continue
             scored = [[score_positions(self.profile, each, units(each), part) for each in body] for body in bodies]
             for by, share in part.score_shares.items():

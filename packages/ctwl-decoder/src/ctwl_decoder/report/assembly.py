@@ -75,9 +75,7 @@ class Assembler:
         if not detected and len(finding.variant.positions):
             likeliest = Likeliest(code=best.code, **self.interpreter.beacon(best.code), p_value=best.p_value)
         outcome = _outcome(detected, tokens, distinct, needed)
-        every, read = profile.codes, {"light": arithmetic is None, "own": reading_model is not None}
-        rule, needs = best.held_by(plan.alpha, every), best.needs(plan.alpha, every)
-        held = held_back(rule, needs, best.contexts, **read) if rule else None
+        held = None if outcome != "none" else best.held_by(plan.alpha, profile.codes)
         suits = plan.of_one_provider or best.p_value < NUMBERS.reading.promising
         suited = likeliest if outcome == "none" and suits else None
         report = Report(
@@ -91,7 +89,9 @@ class Assembler:
             signposts=self.interpreter.signposts(spans),
             better_reader=self.interpreter.better_reader(suited.provider, reading_model) if suited else None,
             likeliest=likeliest,
-            held_back=held if outcome == "none" else None,
+            held_back=held_back(*held, best.contexts, light=arithmetic is None, own=reading_model is not None)
+            if held
+            else None,
             alpha=plan.alpha,
             score=best.by.value,
             hits=sum(int((part.contributions(code) > 0).sum()) for part, code in slots),
@@ -123,12 +123,11 @@ class Assembler:
             plan: what was searched.
         """
         profile = self.reader.profile
-        passed = [joint for joint in found if joint.passes(plan.alpha)]
+        passed = [joint for joint in found if joint.held_by(plan.alpha) is None]
         best = min(passed or found, key=lambda joint: joint.p_value)
         beacons = [Beacon.from_code(code) for code in best.codes] if passed else []
         named = self.interpreter.hop(beacons[0]) if beacons else None
-        light, rule, needs = all(joint.by.light for joint in found), best.held_by(plan.alpha), best.needs(plan.alpha)
-        held = held_back(rule, needs, best.contexts, light=light, own=False) if rule else None
+        light, held = all(joint.by.light for joint in found), best.held_by(plan.alpha)
         return BodyReport(
             outcome="found" if passed else "none",
             detected=bool(passed),
@@ -137,7 +136,7 @@ class Assembler:
             origin=named,
             nonces=[beacon.nonce for beacon in beacons] or None,
             p_value=best.p_value,
-            held_back=held,
+            held_back=held_back(*held, best.contexts, light=light) if held else None,
             alpha=plan.alpha,
             read="light" if light else "whole",
             score=best.by.value,

@@ -144,6 +144,7 @@ class HeldBack(Data):
     rule: HeldBy = Field(
         description='"level": the p-value is above the level. "few-contexts": by ranks alone the code stands on so few '
         "different contexts that the p-value must be at most the level's square, over all codes. "
+        '"every-code": by ranks alone the p-value must be at most the level over all codes. '
         '"e-value": a text that the language model expects fits the code as well, though no other code does.'
     )
     needed: float | None = Field(

@@ -72,24 +72,26 @@ _MOST_DIGITS = 16  # a float has no more
 _UNREAD = "more codes follow the beacon; their layout is unknown here, or they are not clear enough to be read"
 
 
-def held_back(rule: HeldBy, needed: float, contexts: int, *, light: bool, own: bool = False) -> HeldBack:
+def held_back(rule: HeldBy, needed: float | None, contexts: int, *, light: bool, own: bool = False) -> HeldBack:
     """Why the best code was not found, and what may show more.
 
     Args:
         rule: the one that it does not pass.
-        needed: the largest p-value that passes.
+        needed: the largest p-value that passes it; None where it asks for something else.
         contexts: the distinct contexts that the code stands on.
         light: whether the text was read by ranks alone.
         own: whether the reader named the language model.
     """
+    most = "" if needed is None else format_p_value(needed)
     says = {
-        "level": f"the p-value is above {format_p_value(needed)}, the level",
+        "level": f"the p-value is above {most}, the level",
         "few-contexts": f"by ranks alone a text with so few different words (it has {contexts} contexts, of which "
-        f"{MANY_CONTEXTS} are enough) must have a p-value of at most {format_p_value(needed)}",
+        f"{MANY_CONTEXTS} are enough) must have a p-value of at most {most}",
+        "every-code": f"by ranks alone a code must stand out among all codes, so the p-value must be at most {most}",
         "e-value": SUITS_KIND,
     }
     advice = NEEDS_WHOLE if light else NEEDS_MORE if own else f"{NEEDS_MORE} {STRONGER}"
-    return HeldBack(rule=rule, needed=None if rule == "e-value" else needed, contexts=contexts, says=says[rule],
+    return HeldBack(rule=rule, needed=needed, contexts=contexts, says=says[rule],
                     advice=NEEDS_OTHER if rule == "e-value" else advice)  # fmt: skip
 
 

@@ -18,26 +18,44 @@ from ..statistics.scored_positions import ScoredPositions, ScoreTable
 from ..statistics.scores import Score
 
 MANY_CONTEXTS = NUMBERS.search.many_contexts
-"""From so many distinct contexts on a window is of no narrow kind."""
+"""From so many distinct contexts on a window is of no very narrow kind."""
 
 
-HeldBy: TypeAlias = Literal["level", "few-contexts", "e-value"]
-"""The rule that a window, or a body of texts, does not pass: the p-value is above the level; by light scores it stands
-on so few contexts that it would have to be smaller; or a text that the language model expects fits the code as well."""
+HeldBy: TypeAlias = Literal["level", "few-contexts", "every-code", "e-value"]
+"""The rule that a window, or a body of texts, does not pass: the p-value is above the level; by light scores it would
+have to be smaller, as it stands on few contexts, or as it must be small enough over every code; or a text that the
+language model expects fits the code as well."""
 
 
-def light_needs(contexts: int, factor: float, alpha: float) -> float:
-    """The largest p-value by light scores that is enough (spec section 10, step 8).
+def held_by(
+    p_value: float, alpha: float, *, light: bool, contexts: int, factor: float, log_e: float, choices: float = 0.0
+) -> tuple[HeldBy, float | None] | None:
+    """The rule that a finding does not pass, and the largest p-value that passes it (spec section 10, step 8).
 
-    Some code fits each narrow kind of text. So where the text may be of one, the p-value must be at most the level's
-    square, and over all codes: then it does not matter which code was asked for.
+    The p-value says how rarely another code fits this text as well. That is not enough, as a code may fit all texts of a
+    kind whose pairs recur, such as legal boilerplate. The e-value says how rarely a text that the language model expects
+    fits this code. Light scores expect no texts. So by them the p-value must be at most the level over all codes: then
+    it does not matter which code was asked for. In a text of few contexts it must be at most the level's square.
 
     Args:
+        p_value: corrected for all that was searched.
+        alpha: the level.
+        light: whether the score needs no language model.
         contexts: the distinct contexts that it stands on.
         factor: all codes of the profile, over the searched ones.
-        alpha: the level.
+        log_e: the natural logarithm of the e-value.
+        choices: the natural logarithm of how many hypotheses the best was chosen from, which the e-value pays for.
+
+    Returns:
+        None where it passes every rule; a p-value of None where the rule asks for something else.
     """
-    return alpha if contexts >= MANY_CONTEXTS else alpha**2 / factor
+    if p_value > alpha:
+        return "level", alpha
+    if not light:
+        return None if log_e >= choices - math.log(alpha) else ("e-value", None)
+    few = contexts < MANY_CONTEXTS
+    needed = (alpha**2 if few else alpha) / factor
+    return None if p_value <= needed else ("few-contexts" if few else "every-code", needed)
 
 
 @dataclass(frozen=True)
@@ -126,29 +144,18 @@ class Candidate:
     beacons: int = 0
 
     def passes(self, alpha: float, every: int) -> bool:
-        """Whether the window carries the code, as far as a level can tell (spec section 10, step 8).
+        """Whether the window carries the code, see :meth:`held_by`."""
+        return self.held_by(alpha, every) is None
 
-        The p-value says how rarely another code fits this text as well. That is not enough, as a code may fit all texts
-        of a kind whose pairs recur. The e-value says how rarely a text that the language model expects fits this code.
-        Light scores expect no texts, see :func:`light_needs`.
+    def held_by(self, alpha: float, every: int) -> tuple[HeldBy, float | None] | None:
+        """The rule that the window does not pass, see :func:`held_by`; None where it carries the code.
 
         Args:
             alpha: the level.
             every: how many codes the profile has.
         """
-        return self.held_by(alpha, every) is None
-
-    def held_by(self, alpha: float, every: int) -> HeldBy | None:
-        """The rule that the window does not pass, see :meth:`passes`; None where it passes."""
-        if self.p_value > alpha:
-            return "level"
-        if not self.by.light:
-            return None if self.log_e >= -math.log(alpha) else "e-value"
-        return None if self.p_value <= self.needs(alpha, every) else "few-contexts"
-
-    def needs(self, alpha: float, every: int) -> float:
-        """The largest p-value that passes."""
-        return light_needs(self.contexts, every / len(self.codes), alpha) if self.by.light else alpha
+        factor, light = every / len(self.codes), self.by.light
+        return held_by(self.p_value, alpha, light=light, contexts=self.contexts, factor=factor, log_e=self.log_e)
 
     @property
     def order(self) -> tuple[float, float]:

@@ -23,7 +23,7 @@ from ..statistics.e_value import log_e_value
 from ..statistics.null import FLOOR, tail_of
 from ..statistics.scored_positions import ScoredPositions, ScoreTable
 from ..statistics.scores import Score
-from .candidates import CodeSet, HeldBy, light_needs
+from .candidates import CodeSet, HeldBy, held_by
 
 MOST_TEXTS = 128
 """Texts that are read together: a tail must be a number of float64 before it is multiplied by 64 for each text."""
@@ -57,21 +57,12 @@ class Joint:
     left_out: float
     p_value: float
 
-    def passes(self, alpha: float) -> bool:
-        """Whether the texts carry the pair at this level, by the rule of :meth:`.candidates.Candidate.passes`."""
-        return self.held_by(alpha) is None
-
-    def held_by(self, alpha: float) -> HeldBy | None:
-        """The rule that the texts do not pass; None where they pass."""
-        if self.p_value > alpha:
-            return "level"
-        if not self.by.light:
-            return None if self.log_e >= self.choices - math.log(alpha) else "e-value"
-        return None if self.p_value <= self.needs(alpha) else "few-contexts"
-
-    def needs(self, alpha: float) -> float:
-        """The largest p-value that passes."""
-        return light_needs(self.contexts, math.exp(self.left_out), alpha) if self.by.light else alpha
+    def held_by(self, alpha: float) -> tuple[HeldBy, float | None] | None:
+        """The rule that the texts do not pass, see :func:`.candidates.held_by`; None where they carry the pair."""
+        return held_by(
+            self.p_value, alpha, light=self.by.light, contexts=self.contexts, factor=math.exp(self.left_out),
+            log_e=self.log_e, choices=self.choices,
+        )  # fmt: skip
 
 
 def read_together(texts: Sequence[Sequence[ScoredPositions]], by: Score, code_set: CodeSet, share: float) -> Joint:

@@ -22,6 +22,7 @@ from .expected_evidence import Evidence, chance_found, expected_evidence, needed
 from .halves import load
 from .payload import Payload, Place, Seeds
 from .strategies import Strategy
+from .text_so_far import READ, likeliest_nonce, with_nonce
 from .text_state import TextState
 
 
@@ -56,14 +57,29 @@ class Marker(ABC):
             CTWLError: ``delta``, see :meth:`load`.
         """
 
-    def start(self, payload: Payload, strength: float) -> TextState:
-        """An empty text.
+    def start(
+        self, payload: Payload, strength: float, prompt: Sequence[int] = (), *, number: int | None = None
+    ) -> TextState:
+        """A text without tokens of its own.
+
+        It goes on with what stands in its prompt behind the last special token, see :mod:`.text_so_far`. What is
+        shorter than a prefix is no text so far: a chat template has such words before an answer.
 
         Args:
             payload: what it is to carry.
             strength: how strongly it is marked: the share of ``race``, or the nats of ``delta``.
+            prompt: the model's tokens before it, as many of the last as may count.
+            number: of this text among those of one prompt, where the payload is a beacon whose nonce was drawn; None
+                where the nonce must stay.
         """
-        return TextState(payload, strength, self.bridge.start())
+        text = TextState(payload, strength, self.bridge.start())
+        read = self.bridge.read(self.bridge.said(prompt[-READ:]))
+        if len(read.now) < self.profile.prefix_length:
+            return text
+        text = text.after(read, -1, self.place_at)  # of no single token
+        if number is not None:
+            text.payload = with_nonce(payload, likeliest_nonce(text, self._seeds) + number)
+        return text
 
     def extend(self, text: TextState, token: int) -> TextState:
         """A text with one more token of the provider's model."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeAlias
@@ -70,6 +70,11 @@ class Seeds:
         words = [(payload.carried[slot], *self._words(payload, slot, context)) for payload, (slot, context) in places]
         codes, seeds, first, second = np.array(words, dtype=np.uint32).reshape(-1, 4).T
         return hashing.permutation_seed(first, second, hashing.code_colours(seeds, codes, self._colours))
+
+    def of_codes(self, codes: NDArray[np.uint32], contexts: Sequence[tuple[int, ...]]) -> NDArray[np.uint32]:
+        """The same for several codes in slot 0, uint32 (codes,), at several contexts: uint32 (codes, contexts)."""
+        seeds, first, second = np.array([self._beacon(each) for each in contexts], dtype=np.uint32).reshape(-1, 3).T
+        return hashing.permutation_seed(first, second, hashing.code_colours(seeds, codes[:, None], self._colours))
 
     def _words(self, payload: Payload, slot: int, context: tuple[int, ...]) -> tuple[int, int, int]:
         """The seed of a slot's colours at a context (spec section 6.3), and the two of its permutations."""

@@ -97,6 +97,7 @@ class Note(Options):
 
     Attributes:
         random: see :meth:`.request.Request.payload`.
+        number: of the text among those that the request asks for.
         top_k: how many tokens stay; 0 and less for all.
         top_p: the smallest probability that the likeliest tokens, which stay, have together.
         min_p: the smallest probability of a token that stays, as a share of the likeliest token's.
@@ -105,6 +106,7 @@ class Note(Options):
     """
 
     random: int = Field(0, ge=0, lt=_RANDOM)
+    number: int = 0
     top_k: int = Field(0, ge=-1)
     top_p: float = Field(1.0, gt=0, le=1)
     min_p: float = Field(0.0, ge=0, le=1)
@@ -128,7 +130,7 @@ class Note(Options):
     def of_text(self, number: int) -> Self:
         """The note of one of the texts that a request asks for, numbered from 0: their nonces follow each other."""
         following = (self.random + number) % _RANDOM
-        return self.model_copy(update={"random": following, "line": self.line + number})
+        return self.model_copy(update={"random": following, "number": number, "line": self.line + number})
 
     def logged(self, policy: Policy, request: Request, texts: int = 1) -> Self:
         """Write the line of each of the request's texts into the log, if there is one; the note then says where."""

@@ -67,6 +67,11 @@ class Request(BeaconOptions, MarkingOptions, ProxyOptions):
         self.payload(0)
         return self
 
+    @property
+    def draws(self) -> bool:
+        """Whether the nonce is drawn for each text: neither it nor codes are named."""
+        return self.nonce is None and self.codes is None
+
     def payload(self, random: int) -> Payload:
         """The request's codes.
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self, TypeAlias
 
+from ctwl_protocol.records.beacon import NONCE_COUNT
+
 from ..core.marker import Marker
 from ..core.strategies import Strategy
 from ..core.text_state import TextState
@@ -26,9 +28,10 @@ class Served:
 
     Attributes:
         marker: what marks it.
+        request: what it writes.
         note: what was noted where its request came in.
         begun: what is noted of its beginning.
-        empty: the text without tokens.
+        empty: the text without tokens of its own.
         temperature: of sampling; 0 for greedy decoding.
         log: where its end is noted; None for nowhere.
         observe: told its strategy, and how likely a reader finds its record, when it is finished.
@@ -41,6 +44,7 @@ class Served:
     """
 
     marker: Marker
+    request: Request
     note: Note
     begun: dict[str, Any]
     empty: TextState
@@ -73,7 +77,20 @@ class Served:
         """
         payload = request.payload(note.random)
         begun = began(policy, note.name, request, payload)
-        return cls(marker, note, begun, marker.start(payload, request.strength_of(request.strategy)), **more)
+        empty = marker.start(payload, request.strength_of(request.strategy))
+        return cls(marker, request, note, begun, empty, **more)
+
+    def follow(self, prompt: Sequence[int]) -> None:
+        """The prompt is known, before the text has a token: the text may go on with it, see :mod:`..core.text_so_far`.
+
+        Then it carries the nonce of the text so far, unless its record was named.
+
+        Args:
+            prompt: the model's tokens, as many of the last as :data:`..core.text_so_far.READ` at least.
+        """
+        number = self.note.number if self.request.draws else None
+        self.text = self.empty = self.marker.start(self.empty.payload, self.empty.strength, prompt, number=number)
+        self.begun = {**self.begun, "nonce": self.empty.payload.carried[0] % NONCE_COUNT}
 
     def restart(self) -> None:
         """Begin the text anew: the engine went back."""
@@ -118,7 +135,7 @@ class Served:
         self.finished = True
         self._draw(1)  # an engine may finish a text before its last token is read
         chance, evidence = self.marker.chance_found(self.text), self.marker.evidence(self.text)
-        if self.observe is not None and not self.again and len(self.text.written):
+        if self.observe is not None and not self.again and len(self.text.written) > len(self.empty.written):
             self.observe(self.marker.strategy, chance)
         if self.log is not None and self.drawn:
             line = self.note.process, self.note.line

@@ -12,7 +12,7 @@ with the tail of the text, see :mod:`.continuations`. All that is left out keeps
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -138,6 +138,21 @@ class Bridge:
     def start(self) -> Written:
         """An empty text."""
         return Written(self.proxy.profile.prefix_length, self._same(Tail()))
+
+    def read(self, data: bytes) -> Step:
+        """The step that a longer piece of text makes at the start: all of it is tokenized at once."""
+        step = grow(self.start().tail, data, self.proxy.tokenizer, self._breaks)
+        self._remember(_STEP_BYTES + _TOKEN_BYTES * len(step.tail.tokens))
+        return step._replace(tail=self._same(step.tail))
+
+    def said(self, tokens: Sequence[int]) -> bytes:
+        """The text of the provider's tokens behind the last one that becomes no text, such as a special token."""
+        found: list[bytes] = []
+        for token in reversed(tokens):
+            if not self.writes(token):
+                break
+            found.append(self.vocabulary[token] or b"")
+        return b"".join(reversed(found))
 
     def step(self, tail: Tail, token: int) -> Step | None:
         """The step that a token of the provider's model makes after a tail; None where it becomes no text."""

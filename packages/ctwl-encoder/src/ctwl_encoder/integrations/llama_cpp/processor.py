@@ -17,6 +17,7 @@ from ctwl_protocol.proxy import open_proxy
 
 from ...core.host import HostMarker
 from ...core.strategies import Decoding, Strategy
+from ...core.text_so_far import READ
 from ...errors import ExtraMissing, OptionOutOfRange, StrategyUnsuitable
 from ...options import only_the_likeliest
 from ..log import log_of
@@ -181,4 +182,11 @@ def _chain(llama: weakref.ref[Any], *, logits_processor: Any = None, **settings:
     ours[0].check(own)
     fixed = settings.get("grammar") is not None  # of a response format and a call that is required, too
     text = ours[0].begin(settings["temp"], settings["mirostat_mode"], fixed_form=fixed, note=True)
-    return chain if text is None else MarkedSampler(chain, text, own.n_vocab())
+    return chain if text is None else MarkedSampler(chain, text, own.n_vocab(), partial(_read, llama))
+
+
+def _read(llama: weakref.ref[Any]) -> list[int]:
+    """The last tokens that a model has read."""
+    own: Any = llama()
+    read: list[int] = own.input_ids[: own.n_tokens][-READ:].tolist()
+    return read

@@ -6,6 +6,7 @@ them: it has to mark the distribution that is drawn from, and nothing may be cut
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -51,15 +52,17 @@ class MarkedSampler:
         text: what is marked.
     """
 
-    def __init__(self, chain: Any, text: MarkedText, size: int) -> None:
+    def __init__(self, chain: Any, text: MarkedText, size: int, read: Callable[[], Sequence[int]]) -> None:
         """Put the marking before the last sampler of a chain.
 
         Args:
             chain: a ``LlamaSampler``, whose last sampler draws.
             text: what is marked.
             size: of the model's vocabulary.
+            read: gives the tokens that the model has read; before the first draw they are the prompt.
         """
         self.text = text
+        self._read: Callable[[], Sequence[int]] | None = read
         self._chain = chain
         self._failures: list[Exception] = []
         last = llama_cpp.llama_sampler_chain_n(chain.sampler) - 1
@@ -70,6 +73,9 @@ class MarkedSampler:
 
     def sample(self, context: Any, index: int = -1) -> int:
         """Draw a token; what went wrong while it was marked is raised here."""
+        if self._read is not None:
+            self.text.follow(self._read())
+            self._read = None
         token = int(self._chain.sample(context, index))
         if self._failures:
             raise self._failures[0]

@@ -11,6 +11,7 @@ import torch
 from sglang.srt.environ import envs
 from sglang.srt.runtime_context import get_disagg, get_exec, get_parallel, get_schedule, get_serving, get_spec
 
+from ...core.text_so_far import READ
 from ...errors import OptionOutOfRange
 from ...models import open_bridge
 from ..note import Note, temperature_of, without_note
@@ -41,7 +42,9 @@ class Rows:
         """
         for request in requests:
             if request not in self.served:
-                self.served[request] = self._begin(request.sampling_params)
+                served = self.served[request] = self._begin(request.sampling_params)
+                if served is not None:
+                    served.follow(list(request.origin_input_ids[-READ:]))
         self._read(requests)  # nothing is new but where SGLang went back
         found = enumerate(self.served[request] for request in requests)
         self._serving.mark(logits, {row: (served, served.text) for row, served in found if served is not None})

@@ -191,6 +191,7 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
             decoding=self._decoding(sampling, device),
             share=self.strength_of(Strategy.RACE, sampling.temperature if sampling is not None else 1.0),
             delta=self.delta,
+            goes_on=True,
         )
 
     def _decoding(self, sampling: Sampling | None, device: torch.device | str | None) -> Decoding:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
@@ -21,6 +22,7 @@ from ...core.host import HostMarker
 from ...core.marker import Marker
 from ...core.payload import Payload
 from ...core.strategies import Decoding, Strategy
+from ...core.text_so_far import READ
 from ...core.text_state import TextState
 from ...errors import FaintText, OptionOutOfRange, StrategyUnsuitable
 from ...options import MarkingOptions
@@ -73,6 +75,7 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
         *,
         strategy: Strategy | str,
         decoding: Decoding | str = Decoding.ANY,
+        goes_on: bool = False,
         **marking: Any,
     ) -> None:
         """Say what to write and how.
@@ -84,6 +87,8 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
                 because beams of a prompt change places.
             strategy: how the texts are marked.
             decoding: see :class:`ctwl_encoder.core.strategies.Decoding`.
+            goes_on: whether a text may go on with its prompt, see :mod:`ctwl_encoder.core.text_so_far`. Payloads that
+                are drawn must then be beacons: they get the nonce of the text so far.
             marking: the other fields of :class:`ctwl_encoder.options.MarkingOptions`.
 
         Raises:
@@ -103,10 +108,13 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
         self._decoding = decoding
         self._strength = options.strength_of(strategy)
         self._given = payloads
+        self._goes_on = goes_on
         self._is_checked = False
         self._steps_without_choice = 0
         self._prompts: NDArray[np.int64] | None = None
-        self._texts: dict[tuple[Payload, int, int], TextState] = {}
+        self._starts: list[TextState] = []
+        """The text of each row without tokens; rows of one prompt that may change places share it."""
+        self._texts: dict[tuple[int, int, int], TextState] = {}
 
     @torch.compiler.disable  # type: ignore[untyped-decorator]  # so that generate may be compiled around it
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
@@ -133,7 +141,8 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
         self._is_checked = self._is_checked or self._check_call(scores.shape[1])
         if self._prompts is None:
             self.marker.bridge.check_size(scores.shape[1])
-            self._prompts, self.payloads = ids, self._payloads_of_rows(ids)
+            self._prompts, self._starts = ids, self._starts_of_rows(ids)
+            self.payloads = [start.payload for start in self._starts]
         start = self._prompts.shape[1]
         if not np.array_equal(ids[:, :start], self._prompts):
             raise StrategyUnsuitable(
@@ -141,7 +150,7 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
                 "new CTWLLogitsProcessor for each call, or pass a CTWLWatermarkingConfig, which makes them itself"
             )
         generated = ids[:, start:]
-        texts = [self.text(payload, row) for payload, row in zip(self.payloads, generated, strict=True)]
+        texts = [self._text(*of_row) for of_row in zip(self._starts, generated, strict=True)]
         check_finite(scores)
         self._warn_without_choice(scores)
         if self._on_host:
@@ -203,14 +212,37 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
             payload: what was written into it.
             generated: int64 (tokens,), without the prompt.
         """
+        known = next((start for start in self._starts if start.payload == payload), None)
+        return self._text(known or self.marker.start(payload, self._strength), generated)
+
+    def _text(self, start: TextState, generated: NDArray[np.int64]) -> TextState:
         known = len(generated)
-        while known and _key(payload, generated[:known]) not in self._texts:
+        while known and _key(start, generated[:known]) not in self._texts:
             known -= 1
-        text = self._texts.setdefault(_key(payload, generated[:known]), self.marker.start(payload, self._strength))
+        text = self._texts.setdefault(_key(start, generated[:known]), start)
         for count in range(known, len(generated)):
             text = self.marker.extend(text, int(generated[count]))
-            self._texts[_key(payload, generated[: count + 1])] = text
+            self._texts[_key(start, generated[: count + 1])] = text
         return text
+
+    def _starts_of_rows(self, prompts: NDArray[np.int64]) -> list[TextState]:
+        """The text of each row of prompts, int64 (rows, length), without tokens.
+
+        Raises:
+            OptionOutOfRange: see :meth:`_payloads_of_rows`.
+        """
+        known: dict[tuple[Payload, bytes], TextState] = {}
+        starts, numbers = list[TextState](), Counter[bytes]()
+        for payload, prompt in zip(self._payloads_of_rows(prompts), prompts, strict=True):
+            name = prompt.tobytes() if self._goes_on else b""
+            shared = known.get((payload, name))
+            if shared is None:
+                before, number = prompt[-READ:].tolist() if self._goes_on else [], numbers[name]
+                drawn = number if callable(self._given) else None
+                shared = known[payload, name] = self.marker.start(payload, self._strength, before, number=drawn)
+                numbers[name] += 1
+            starts.append(shared)
+        return starts
 
     def _payloads_of_rows(self, prompts: NDArray[np.int64]) -> list[Payload]:
         """One payload for each row of prompts, int64 (rows, length).
@@ -243,9 +275,9 @@ def check_finite(scores: torch.Tensor) -> None:
         raise ModelFailed("the model's logits are not numbers; run it in float32 or bfloat16")
 
 
-def _key(payload: Payload, generated: NDArray[np.int64]) -> tuple[Payload, int, int]:
-    """What identifies a text: its payload, its length and a hash of its tokens."""
-    return payload, len(generated), hash(generated.tobytes())
+def _key(start: TextState, generated: NDArray[np.int64]) -> tuple[int, int, int]:
+    """What identifies a text: where it starts, its length and a hash of its tokens."""
+    return id(start), len(generated), hash(generated.tobytes())
 
 
 class Unmarked(LogitsProcessor):  # type: ignore[misc]

@@ -79,8 +79,8 @@ class CTWLLogitsProcessor(v2.LogitsProcessor, v1.LogitsProcessor):  # type: igno
             return
         for row in batch_update.removed:
             self.rows.leave(row)
-        for row, params, _, output in batch_update.added:
-            self.rows.add(row, self._begin(params), output)
+        for row, params, prompt, output in batch_update.added:
+            self.rows.add(row, self._begin(params), prompt, output)
         for one, other, direction in batch_update.moved:
             self.rows.move(one, other, direction)
 

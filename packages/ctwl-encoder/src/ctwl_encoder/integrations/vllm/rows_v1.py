@@ -24,10 +24,11 @@ class RowsV1:
         if row in self.served:
             self.served.pop(row)[0].finish()
 
-    def add(self, row: int, served: Served | None, output: list[int]) -> None:
-        """A request comes into a row; None where it is not marked."""
+    def add(self, row: int, served: Served | None, prompt: list[int] | None, output: list[int]) -> None:
+        """A request comes into a row; None where it is not marked, and for a prompt that has no tokens."""
         self.leave(row)
         if served is not None:
+            served.follow(prompt or ())
             served.again = bool(output)
             self.served[row] = served, output
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import add
 from typing import Any
 
 import torch
 
 from ...core.device.step import to_device, to_host
+from ...core.text_so_far import READ
 from ..served import Row, Served
 from ..serving import Serving
 
@@ -33,6 +35,8 @@ class RowsV2:
         self._calls = 0
         self._called: dict[int, int] = {}
         """By slot, the number of the last call that had its row."""
+        self._new: set[int] = set()
+        """Slots of requests whose prompt was not read yet."""
         self.served: dict[int, Served] = {}
 
     def add(self, slot: int, served: Served | None) -> None:
@@ -45,6 +49,7 @@ class RowsV2:
                 text.finish()
         if served is not None:
             self.served[slot], self._called[slot] = served, self._calls
+            self._new.add(slot)
 
     def of_step(self, ctx: Any) -> dict[int, Row]:
         """The rows to mark, their texts up to date.
@@ -81,20 +86,29 @@ class RowsV2:
         return rows
 
     def _read(self, found: Sequence[tuple[int, int]]) -> None:
-        """Add the tokens that are new since the last step to the texts of some slots, each of a known length."""
-        served, starts, new = [self.served[slot] for slot, _ in found], [], []
+        """Add the tokens that are new since the last step to the texts of some slots, each of a known length.
+
+        Of a new request the end of its prompt is read, too.
+        """
+        served, starts, before, new = [self.served[slot] for slot, _ in found], list[int](), list[int](), list[int]()
         for one, (slot, length) in zip(served, found, strict=True):
             prompt = int(self._states.prompt_len.np[slot])
             if length < prompt + len(one.tokens):
                 one.restart()
             elif not one.tokens and length > prompt + 1:
                 one.again = True
-            starts.append(prompt + len(one.tokens))
-            new.append(max(0, length - starts[-1]))  # below 0 while the prompt is read in chunks
-        width = max(new, default=0)
+            new.append(max(0, length - prompt - len(one.tokens)))  # below 0 while the prompt is read in chunks
+            before.append(min(prompt, READ) if slot in self._new and length >= prompt else 0)
+            starts.append(prompt + len(one.tokens) - before[-1])
+        width = max(map(add, before, new), default=0)
         if width:
             copied = self._copied([slot for slot, _ in found], starts, width)
-            self._serving.extend(served, [some[:count] for some, count in zip(copied, new, strict=True)])
+            for (slot, _), one, some, count in zip(found, served, copied, before, strict=True):
+                if count:
+                    one.follow(some[:count])
+                    self._new.discard(slot)
+            drawn = zip(copied, before, new, strict=True)
+            self._serving.extend(served, [some[count : count + more] for some, count, more in drawn])
 
     def _copied(self, slots: Sequence[int], starts: Sequence[int], width: int) -> list[list[int]]:
         """So many tokens of some slots, each from its own start on, copied from the device at once."""

@@ -1,0 +1,45 @@
+"""The text so far: a request may go on with a text whose beginning is the end of its prompt.
+
+So does a plain completion, and a chat that continues its last message. Whoever asks for ten tokens again and again
+would else get nothing but beginnings, which are not marked: a place needs a whole prefix before it. So such a request
+is marked from its first token by what precedes it, and with the nonce that the text so far shows best.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ctwl_protocol.hashing import ranks_of
+from ctwl_protocol.records.beacon import NONCE_COUNT
+
+from .expected_evidence import written_positions
+from .payload import Payload, Seeds
+from .text_state import TextState
+
+READ = 128
+"""Tokens of a prompt that are read, its last ones. Chosen by hand: so many that were marked show their nonce by far,
+and prompts of one template differ in them. It takes some milliseconds."""
+
+
+def likeliest_nonce(text: TextState, seeds: Seeds) -> int:
+    """The nonce that a text so far shows best.
+
+    A mark prefers low ranks. So the sum of ``-ln(rank)`` over the tokens (Fisher's method) is highest for the nonce
+    that was written. If none was, the words of the text decide by chance. They name the same nonce again when the text
+    goes on, so requests that continue one text soon agree.
+
+    Args:
+        text: read from a prompt. It carries a single beacon, whose own nonce does not matter.
+        seeds: of its profile.
+    """
+    found = dict.fromkeys((position.context, position.token) for position in written_positions(text.last))
+    codes = np.array([with_nonce(text.payload, nonce).carried[0] for nonce in range(NONCE_COUNT)], dtype=np.uint32)
+    tokens = np.array([token for _, token in found], dtype=np.int64)
+    ranks = ranks_of(seeds.of_codes(codes, [context for context, _ in found]), tokens)
+    return int(np.log(ranks + 0.5).sum(axis=1).argmin())
+
+
+def with_nonce(payload: Payload, nonce: int) -> Payload:
+    """A single beacon with another nonce, of which the remainder counts."""
+    (code,) = payload.carried
+    return Payload((code - code % NONCE_COUNT + nonce % NONCE_COUNT,))

@@ -1,0 +1,163 @@
+"""Requests that go on with a text: the end of their prompt is the text so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+
+from ctwl_decoder import Decoder
+from ctwl_encoder import Bridge, CTWLWatermarkingConfig, Encoder
+from ctwl_encoder.core.expected_evidence import marked_positions, written_positions
+from ctwl_encoder.core.host import HostMarker
+from ctwl_encoder.core.payload import Payload
+from ctwl_encoder.core.strategies import Strategy
+from ctwl_encoder.core.text_so_far import READ
+from ctwl_encoder.integrations.note import Note, admitted
+from ctwl_encoder.integrations.policy import Policy
+from ctwl_encoder.integrations.serving import Serving
+from ctwl_protocol import Beacon
+
+SAMPLED = {"do_sample": True, "temperature": 1.0, "top_k": 0, "top_p": 1.0, "repetition_penalty": 1.0}
+GREEDY = {"do_sample": False, "repetition_penalty": 1.0}
+SAID = "The council said on Tuesday that the new bridge over the river would open in spring"
+
+
+def go_on(encoder: Encoder, prompt: str, requests: int, each: int, sampling: dict[str, Any]) -> str:
+    """What one request after another writes, each behind all that was written before."""
+    config = CTWLWatermarkingConfig(provider=42, version=3).attach(encoder.bridge)
+    ids = encoder.tokenizer(prompt, return_tensors="pt")["input_ids"]
+    start = ids.shape[1]
+    for _ in range(requests):
+        length = {"max_new_tokens": each, "min_new_tokens": each}
+        ids = encoder.model.generate(ids, watermarking_config=config, pad_token_id=0, **length, **sampling)
+    text: str = encoder.tokenizer.decode(ids[0, start:], skip_special_tokens=True)
+    return text
+
+
+@pytest.mark.parametrize("sampling", [SAMPLED, GREEDY], ids=["race", "delta"])
+@pytest.mark.filterwarnings("ignore::ctwl_encoder.errors.ShortText")
+def test_requests_of_ten_tokens_that_go_on_with_one_text_write_one_record(
+    toy: Encoder, toy_decoder: Decoder, sampling: dict[str, Any]
+) -> None:
+    torch.manual_seed(1)
+    report = toy_decoder.decode(go_on(toy, SAID, 30, 10, sampling))
+    assert report.detected and (report.provider, report.version) == (42, 3)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ctwl_encoder.errors.ShortText")
+def test_fifty_requests_of_a_real_model_that_go_on_with_one_text_write_one_record(
+    encoder: Encoder, decoder: Decoder
+) -> None:
+    torch.manual_seed(2)
+    report = decoder.decode(go_on(encoder, "The harvest", 50, 10, SAMPLED))
+    assert report.detected and (report.provider, report.version) == (42, 3)
+    assert report.p_value < 1e-12
+
+
+def test_texts_of_one_prompt_have_nonces_of_their_own(toy: Encoder, toy_decoder: Decoder) -> None:
+    torch.manual_seed(1)
+    config = CTWLWatermarkingConfig(provider=42, version=3).attach(toy.bridge)
+    ids = toy.tokenizer(SAID, return_tensors="pt")["input_ids"]
+    more = {"max_new_tokens": 300, "min_new_tokens": 300, "num_return_sequences": 3, "pad_token_id": 0}
+    written = toy.model.generate(ids, watermarking_config=config, **more, **SAMPLED)
+    texts = toy.tokenizer.batch_decode(written[:, ids.shape[1] :], skip_special_tokens=True)
+    assert len({toy_decoder.decode(text).nonce for text in texts} - {None}) == 3
+
+
+class Client:
+    """Asks a server for ten tokens again and again; the server draws the likeliest of random logits."""
+
+    def __init__(self, bridge: Bridge, **told: Any) -> None:
+        self.policy = Policy(**{"provider": 42, "version": 3, "profile": bridge.proxy.profile.name, **told})
+        self.serving, self.size = Serving(self.policy, bridge), len(bridge.vocabulary)
+        self.chance = torch.Generator().manual_seed(1)
+
+    def ask(self, prompt: list[int], tokens: int, number: int = 0) -> Iterator[tuple[int, bool, int]]:
+        """For each token: the token, whether the mark changed its logits, and the text's nonce."""
+        request = admitted(self.policy, {}, 1.0, "one")
+        assert request is not None
+        note = Note.drawn("one").logged(self.policy, request).of_text(number)
+        served = self.serving.begin({}, 1.0, note)
+        assert served is not None
+        served.follow(prompt)
+        for _ in range(tokens):
+            logits = torch.randn(1, self.size, generator=self.chance)
+            marked = logits.clone()
+            self.serving.mark(marked, {0: (served, served.text)})
+            token = int(marked[0, 32:127].argmax()) + 32
+            yield token, not torch.equal(logits, marked), served.begun["nonce"]
+            self.serving.extend([served], [[token]])
+        served.finish()
+
+
+def test_a_client_that_asks_for_ten_tokens_again_and_again_gets_a_marked_text(
+    toy: Encoder, toy_decoder: Decoder
+) -> None:
+    client, text = Client(toy.bridge), list[int]()
+    for _ in range(50):
+        text += [token for token, _, _ in client.ask(text, 10)]
+    report = toy_decoder.decode(bytes(text).decode())
+    assert report.detected and (report.provider, report.version) == (42, 3)
+
+
+def test_what_goes_on_is_marked_from_its_first_token_and_what_begins_is_not(toy: Encoder) -> None:
+    client, said = Client(toy.bridge), list(SAID.encode())
+    end = toy.tokenizer.eos_token_id
+    assert [changed for _, changed, _ in client.ask(said, 1)] == [True]
+    words = said[: toy.proxy.profile.prefix_length - 1]  # as a chat template has them before an answer
+    for prompt in ([], [end], [*said, end], [*said, end, *words]):
+        assert [changed for _, changed, _ in client.ask(prompt, 1)] == [False]
+
+
+def test_a_nonce_that_was_named_stays_and_each_text_of_a_request_has_its_own(toy: Encoder) -> None:
+    said = list(SAID.encode())
+    named, drawn = Client(toy.bridge, nonce=5), Client(toy.bridge)
+    assert {nonce for *_, nonce in named.ask(said, 1)} == {5}
+    first = [nonce for number in range(3) for *_, nonce in drawn.ask(said, 1, number)]
+    again = [nonce for number in range(3) for *_, nonce in drawn.ask(said, 1, number)]
+    assert len(set(first)) == 3 and first == again
+
+
+def test_the_nonce_of_a_marked_text_is_read_from_it(bridge: Bridge) -> None:
+    marker, rng, right = HostMarker(bridge, Strategy.RACE), torch.Generator().manual_seed(1), 0
+    for nonce in (0, 17, 63):
+        payload, tokens = Payload((Beacon(42, 3, nonce).code,)), bridge_tokens(bridge, SAID)
+        text = marker.start(payload, 0.5, tokens)
+        for _ in range(60):
+            logits = torch.randn(1, len(bridge.vocabulary), generator=rng) * 3
+            marked = logits.numpy()
+            marker.mark([text], marked)
+            tokens.append(int(marked[0].argmax()))
+            text = marker.extend(text, tokens[-1])
+        other = Payload((Beacon(42, 3, (nonce + 9) % 64).code,))
+        right += marker.start(other, 0.5, tokens, number=0).payload == payload
+    assert right == 3
+
+
+def bridge_tokens(bridge: Bridge, text: str) -> list[int]:
+    """The text by the vocabulary's longest tokens."""
+    known = {data: token for token, data in enumerate(bridge.vocabulary) if data}
+    data, found = text.encode(), list[int]()
+    while data:
+        length = next(n for n in range(len(data), 0, -1) if data[:n] in known)
+        found.append(known[data[:length]])
+        data = data[length:]
+    return found
+
+
+def test_a_text_so_far_reads_as_its_tokens_one_by_one(bridge: Bridge) -> None:
+    """And it takes milliseconds, however long the prompt is."""
+    marker, payload = HostMarker(bridge, Strategy.RACE), Payload((77,))
+    tokens = bridge_tokens(bridge, SAID)
+    one_by_one = marker.start(payload, 0.5)
+    for token in tokens:
+        one_by_one = marker.extend(one_by_one, token)
+    at_once = marker.start(payload, 0.5, tokens)
+    assert list(written_positions(at_once.last))[::-1] == list(written_positions(one_by_one.last))[::-1]
+    assert at_once.written == one_by_one.written and not list(marked_positions(at_once.last))
+    long = tokens * 1000
+    assert len(list(written_positions(marker.start(payload, 0.5, long).last))) <= READ
