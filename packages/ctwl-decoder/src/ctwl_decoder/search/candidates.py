@@ -32,10 +32,11 @@ def held_by(
 ) -> tuple[HeldBy, float | None] | None:
     """The rule that a finding does not pass, and the largest p-value that passes it (spec section 10, step 8).
 
-    The p-value says how rarely another code fits this text as well. That is not enough, as a code may fit all texts of a
-    kind whose pairs recur, such as legal boilerplate. The e-value says how rarely a text that the language model expects
-    fits this code. Light scores expect no texts. So by them the p-value must be at most the level over all codes: then
-    it does not matter which code was asked for. In a text of few contexts it must be at most the level's square.
+    The p-value says how rarely another code fits this text as well. That is not enough, as a code may fit all texts of
+    a kind whose pairs recur, such as legal boilerplate. The e-value says how rarely a text that the language model
+    expects fits this code. Light scores expect no texts. So by them the p-value must be at most the level over all
+    codes: then it does not matter which code was asked for. In a text of few contexts it must be at most the level's
+    square.
 
     Args:
         p_value: corrected for all that was searched.
