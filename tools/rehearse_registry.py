@@ -288,8 +288,8 @@ def main() -> None:
         folder = options.keep or Path(name)
         folder.mkdir(parents=True, exist_ok=not options.keep)
         page = rehearsed(PAGE.read_text(encoding="utf-8"), folder.resolve())
-    block = f"<!-- ten years -->\n{growth()}\n<!-- end ten years -->"
-    PAGE.write_text(re.sub(r"<!-- ten years -->.*<!-- end ten years -->", block, page, flags=re.S), encoding="utf-8")
+    page = page[: page.index("| providers in ten years |")] + growth() + "\n"  # which ends the page
+    PAGE.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":
