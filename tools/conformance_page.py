@@ -66,7 +66,9 @@ def run(implementation: Implementation, out: Path) -> None:
     if implementation.setup and subprocess.run(implementation.setup, shell=True, cwd=ROOT, check=False).returncode:  # noqa: S602 - reviewed with its file
         return
     suite = [sys.executable, "-m", "ctwl_conformance", "run", "--quick", "--time-limit", "600", "--out", str(out)]
-    subprocess.run([*suite, *implementation.arguments()], cwd=ROOT, check=False)
+    status = subprocess.run([*suite, *implementation.arguments()], cwd=ROOT, check=False).returncode
+    if not (out / "report.json").exists():
+        print(f"{implementation.name}: the suite gave no report, exit status {status}", file=sys.stderr)
 
 
 def rows(implementation: Implementation, out: Path) -> list[dict[str, str]]:
