@@ -242,7 +242,7 @@ def test_a_registry_of_many_detectors_does_not_make_many_questions(plain: str) -
 def test_two_passages_are_two_questions_that_share_the_level(detector: Played) -> None:
     marked = RECORDED.read_text(encoding="utf-8")
     text = marked + "\n\n" + PLAIN * 30 + "\n\n" + marked
-    report = Decoder(open_proxy(OFFLINE), registry=TRUSTED).decode(text, score="light")
+    report = Decoder(open_proxy(OFFLINE), registry=TRUSTED).decode(text, score="light", alpha=0.01)
     asked_about = queries(text, report, TRUSTED, level=1e-4)
     assert len(asked_about) == len(report.spans) == 2
     assert [each.question.level for each in asked_about] == [5e-5, 5e-5]

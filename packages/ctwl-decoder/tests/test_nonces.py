@@ -49,13 +49,14 @@ def reading() -> Any:
 
 
 def test_a_text_whose_evidence_is_just_short_is_found_where_its_provider_declares_few_nonces(reading: Any) -> None:
-    few, many = (reading(nonces).decode(TEXT, score="light", beacons=[(700, 9)]) for nonces in (22, None))
+    """By the proxy LM; by light scores a finding pays for all codes, whoever was asked about."""
+    asked: Any = {"score": "whole", "beacons": [(700, 9)]}
+    text = " ".join(TEXT.split()[:60])
+    few, many = (reading(nonces).decode(text, **asked) for nonces in (22, None))
     assert (few.searched, many.searched) == (22, 64)
     assert many.p_value == pytest.approx(few.p_value * 64 / 22)
     level = math.sqrt(few.p_value * many.p_value)
-    found = [
-        reading(nonces).decode(TEXT, score="light", beacons=[(700, 9)], alpha=level).detected for nonces in (22, None)
-    ]
+    found = [reading(nonces).decode(text, alpha=level, **asked).detected for nonces in (22, None)]
     assert found == [True, False]
 
 

@@ -533,7 +533,7 @@ def test_the_offline_model_chats_by_its_own_template(smollm2: tuple[Any, Any]) -
     profile = get_profile(OFFLINE)
     carrier = files._carrier(profile)
     assert carrier
-    reader = GGUFReader(files._locate(profile, carrier, None))
+    reader = GGUFReader(files._locate(profile, carrier, None, fetch=False))
     assert smollm2[1].chat_template == reader.fields["tokenizer.chat_template"].contents()
     (prompt,) = as_chat(smollm2[1], ["Hello"])
     assert prompt.endswith("<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n")

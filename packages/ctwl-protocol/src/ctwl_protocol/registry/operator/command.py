@@ -30,7 +30,7 @@ a provider's own detector, to which every report that finds its code points:
 the open language model that reads a provider's texts best, which reports name where they find nothing:
   ctwl-registry reading-model registry.ctwl --provider 42 --model example/example-1b
 a model version whose texts have 8 nonces in place of 64, so that a reader finds shorter texts; more later, never fewer:
-  ctwl-registry add model registry.ctwl --provider 42 --version 1 --name "Example 2" --nonces 8
+  ctwl-registry add model registry.ctwl --provider 42 --version 2 --name "Example 3" --nonces 8
 later, a change, and another key for the registry:
   ctwl-registry retire registry.ctwl --provider 42 --version 0
   ctwl-registry sign registry.ctwl x.key
