@@ -40,7 +40,7 @@ ELSEWHERE = {
     r"ctwl-decode serve --ask ": ("packages/ctwl-decoder/tests/test_ask.py", "Network({HOST"),
     r"ctwl-decode ask ": ("packages/ctwl-decoder/tests/test_ask.py", 'main(["ask", '),
     r"ctwl-detector ": ("packages/ctwl-decoder/tests/test_detector.py", "main([str("),
-    r"python -c .*question|curl .*127.0.0.1:8080/ |ctwl-registry (init --root-key \$A|add provider|sign root.ctwl a.key)": (
+    r"python -c .*question|curl .*127.0.0.1:8080/ |ctwl-registry (init --root-key \$A|add pr|sign root.ctwl a.k)": (
         "tools/tests/test_commands.py",
         "def test_a_detector_on_this_machine_is_asked_end_to_end",
     ),
