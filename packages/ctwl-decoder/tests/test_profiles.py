@@ -8,7 +8,8 @@ import pytest
 
 from ctwl_decoder import Decoder, Decoders, decode, describe
 from ctwl_decoder.apps.command import main
-from ctwl_decoder.report.wording import not_tried, why_none
+from ctwl_decoder.profiles import paying
+from ctwl_decoder.report.wording import held_back, not_tried, why_none
 from ctwl_protocol import get_profile
 from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.profile import OFFLINE, STANDARD, read_by_default
@@ -149,3 +150,11 @@ def test_one_call_reads_by_all_published_profiles() -> None:
     report = decode(LETTER.read_text("utf-8"))
     assert (report.profile, len(report.profiles)) == (OFFLINE, 2)
     assert not_tried(report.profiles) == []
+
+
+def test_a_rule_that_asks_for_no_p_value_asks_for_none_of_several_profiles() -> None:
+    report = Decoder.open("org.ctwl.toy.1").decode(" ".join(map(str, range(80))))
+    for rule, needed, paid in (("e-value", None, None), ("every-code", 1e-8, 3e-8)):
+        held: Any = held_back(rule, needed, 70, light=True)
+        told = paying(report.model_copy(update={"held_back": held}), 3, 1e-4).held_back
+        assert told is not None and (told.rule, told.needed) == (rule, paid and pytest.approx(paid))

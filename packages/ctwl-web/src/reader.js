@@ -265,8 +265,8 @@ const isFound = (candidate, text, alpha) => candidate.p <= asked(candidate, text
 
 /** The rule that the best code does not pass, see `held_back` of the reference's report; null where it passes. */
 function heldBack(best, text, alpha) {
-  if (isFound(best, text, alpha)) return null;
   const { contexts, needed } = asked(best, text, alpha);
+  if (best.p <= needed) return null;
   if (best.p > alpha) return { rule: "level", contexts, needed: alpha };
   return { rule: contexts < MANY_CONTEXTS ? "few-contexts" : "every-code", contexts, needed };
 }

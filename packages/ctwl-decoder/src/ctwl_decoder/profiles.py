@@ -250,7 +250,8 @@ def paying(report: _ReportT, paid: int, alpha: float) -> _ReportT:
     paid_for, held = pay(report).model_copy(update={"alpha": alpha}), report.held_back
     if held is not None:
         whole, own = report.read == "whole", getattr(report, "reading_model", None) is not None
-        told = held_back(held.rule, paid * (held.needed or 0.0), held.contexts, light=not whole, own=own)
+        needed = None if held.needed is None else paid * held.needed
+        told = held_back(held.rule, needed, held.contexts, light=not whole, own=own)
         paid_for = paid_for.model_copy(update={"held_back": told})
     if isinstance(paid_for, Report):
         more = {"spans": [pay(span) for span in paid_for.spans], "likeliest": pay(paid_for.likeliest)}

@@ -12,7 +12,8 @@
     url = "https://provider.example/detect"
 
 The file says what the entry should be. A provider sends it again, changed, for another contact, another detector or a
-further model version. Leaving something out ends nothing: ``retire`` does, with its day.
+further model version. A detector that is left out is taken away. A model version that is left out does not end:
+``retire`` ends it, with its day.
 """
 
 from __future__ import annotations
