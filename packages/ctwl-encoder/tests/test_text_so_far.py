@@ -122,6 +122,20 @@ def test_a_nonce_that_was_named_stays_and_each_text_of_a_request_has_its_own(toy
     assert len(set(first)) == 3 and first == again
 
 
+def test_what_goes_on_has_a_nonce_that_a_reader_looks_for(toy: Encoder) -> None:
+    """As many nonces as were asked for, or declared, whatever the words before would show among all."""
+    client, prompts = Client(toy.bridge, nonces=3), [f"{SAID}, {word}" for word in ("again", "at last", "for a year")]
+    served = {
+        nonce for said in prompts for number in range(4) for *_, nonce in client.ask(list(said.encode()), 1, number)
+    }
+    config = CTWLWatermarkingConfig(provider=42, version=3, nonces=3, strategy="race")
+    ids = torch.tensor([toy.tokenizer(said)["input_ids"][-40:] for said in prompts])
+    processor: Any = config.attach(toy.bridge).construct_processor(len(toy.bridge.vocabulary), "cpu")
+    processor(ids, torch.zeros(len(prompts), len(toy.bridge.vocabulary)))
+    generated = {payload.carried[0] % 64 for payload in processor.payloads}
+    assert served <= {0, 1, 2} and generated <= {0, 1, 2}
+
+
 def test_the_nonce_of_a_marked_text_is_read_from_it(bridge: Bridge) -> None:
     marker, rng, right = HostMarker(bridge, Strategy.RACE), torch.Generator().manual_seed(1), 0
     for nonce in (0, 17, 63):

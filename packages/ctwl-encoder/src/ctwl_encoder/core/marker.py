@@ -17,6 +17,7 @@ from typing import Any
 from ctwl_protocol import hashing
 from ctwl_protocol.bridge import Bridge, Path
 from ctwl_protocol.records import slots
+from ctwl_protocol.records.beacon import NONCE_COUNT
 
 from .expected_evidence import Evidence, chance_found, expected_evidence, needed_bits
 from .halves import load
@@ -58,7 +59,13 @@ class Marker(ABC):
         """
 
     def start(
-        self, payload: Payload, strength: float, prompt: Sequence[int] = (), *, number: int | None = None
+        self,
+        payload: Payload,
+        strength: float,
+        prompt: Sequence[int] = (),
+        *,
+        number: int | None = None,
+        nonces: int = NONCE_COUNT,
     ) -> TextState:
         """A text without tokens of its own.
 
@@ -71,6 +78,7 @@ class Marker(ABC):
             prompt: the model's tokens before it, as many of the last as may count.
             number: of this text among those of one prompt, where the payload is a beacon whose nonce was drawn; None
                 where the nonce must stay.
+            nonces: from how many it was drawn.
         """
         text = TextState(payload, strength, self.bridge.start())
         read = self.bridge.read(self.bridge.said(prompt[-READ:]))
@@ -78,7 +86,8 @@ class Marker(ABC):
             return text
         text = text.after(read, -1, self.place_at)  # of no single token
         if number is not None:
-            text.payload = with_nonce(payload, likeliest_nonce(text, self._seeds) + number)
+            shown = likeliest_nonce(text, self._seeds, nonces)
+            text.payload = with_nonce(payload, (shown + number) % nonces)
         return text
 
     def extend(self, text: TextState, token: int) -> TextState:

@@ -21,8 +21,8 @@ READ = 128
 and prompts of one template differ in them. It takes some milliseconds."""
 
 
-def likeliest_nonce(text: TextState, seeds: Seeds) -> int:
-    """The nonce that a text so far shows best.
+def likeliest_nonce(text: TextState, seeds: Seeds, nonces: int) -> int:
+    """The nonce that a text so far shows best, of the first so many.
 
     A mark prefers low ranks. So the sum of ``-ln(rank)`` over the tokens (Fisher's method) is highest for the nonce
     that was written. If none was, the words of the text decide by chance. They name the same nonce again when the text
@@ -31,15 +31,16 @@ def likeliest_nonce(text: TextState, seeds: Seeds) -> int:
     Args:
         text: read from a prompt. It carries a single beacon, whose own nonce does not matter.
         seeds: of its profile.
+        nonces: how many there are, 1 to 64: a reader looks for no other.
     """
     found = dict.fromkeys((position.context, position.token) for position in written_positions(text.last))
-    codes = np.array([with_nonce(text.payload, nonce).carried[0] for nonce in range(NONCE_COUNT)], dtype=np.uint32)
+    codes = np.array([with_nonce(text.payload, nonce).carried[0] for nonce in range(nonces)], dtype=np.uint32)
     tokens = np.array([token for _, token in found], dtype=np.int64)
     ranks = ranks_of(seeds.of_codes(codes, [context for context, _ in found]), tokens)
     return int(np.log(ranks + 0.5).sum(axis=1).argmin())
 
 
 def with_nonce(payload: Payload, nonce: int) -> Payload:
-    """A single beacon with another nonce, of which the remainder counts."""
+    """A single beacon with another nonce."""
     (code,) = payload.carried
-    return Payload((code - code % NONCE_COUNT + nonce % NONCE_COUNT,))
+    return Payload((code - code % NONCE_COUNT + nonce,))

@@ -89,7 +89,8 @@ class Served:
             prompt: the model's tokens, as many of the last as :data:`..core.text_so_far.READ` at least.
         """
         number = self.note.number if self.request.draws else None
-        self.text = self.empty = self.marker.start(self.empty.payload, self.empty.strength, prompt, number=number)
+        how: dict[str, Any] = {"number": number, "nonces": self.request.nonces or NONCE_COUNT}
+        self.text = self.empty = self.marker.start(self.empty.payload, self.empty.strength, prompt, **how)
         self.begun = {**self.begun, "nonce": self.empty.payload.carried[0] % NONCE_COUNT}
 
     def restart(self) -> None:

@@ -16,6 +16,7 @@ from ctwl_protocol import Beacon, Profile, get_profile
 from ctwl_protocol.bridge import Bridge
 from ctwl_protocol.errors import TokenizerUnsupported
 from ctwl_protocol.files import read_bounded
+from ctwl_protocol.records.beacon import NONCE_COUNT
 from ctwl_protocol.records.record import Record, RecordDocument
 from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.schema import describe_error
@@ -191,7 +192,7 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
             decoding=self._decoding(sampling, device),
             share=self.strength_of(Strategy.RACE, sampling.temperature if sampling is not None else 1.0),
             delta=self.delta,
-            goes_on=True,
+            nonces=self._nonces() if self.records is None else NONCE_COUNT,
         )
 
     def _decoding(self, sampling: Sampling | None, device: torch.device | str | None) -> Decoding:

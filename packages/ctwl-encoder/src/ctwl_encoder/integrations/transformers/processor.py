@@ -16,6 +16,7 @@ from transformers.generation import BaseWatermarkingConfig
 
 from ctwl_protocol.bridge import Bridge
 from ctwl_protocol.errors import ModelFailed
+from ctwl_protocol.records.beacon import NONCE_COUNT
 
 from ...core.device.marker import DeviceMarker
 from ...core.host import HostMarker
@@ -75,7 +76,7 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
         *,
         strategy: Strategy | str,
         decoding: Decoding | str = Decoding.ANY,
-        goes_on: bool = False,
+        nonces: int | None = None,
         **marking: Any,
     ) -> None:
         """Say what to write and how.
@@ -87,8 +88,9 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
                 because beams of a prompt change places.
             strategy: how the texts are marked.
             decoding: see :class:`ctwl_encoder.core.strategies.Decoding`.
-            goes_on: whether a text may go on with its prompt, see :mod:`ctwl_encoder.core.text_so_far`. Payloads that
-                are drawn must then be beacons: they get the nonce of the text so far.
+            nonces: where a text may go on with its prompt, see :mod:`ctwl_encoder.core.text_so_far`: from how many the
+                nonces of payloads are drawn, which are beacons then; they get the nonce of the text so far. None where
+                a text goes on with nothing.
             marking: the other fields of :class:`ctwl_encoder.options.MarkingOptions`.
 
         Raises:
@@ -108,7 +110,7 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
         self._decoding = decoding
         self._strength = options.strength_of(strategy)
         self._given = payloads
-        self._goes_on = goes_on
+        self._nonces = nonces
         self._is_checked = False
         self._steps_without_choice = 0
         self._prompts: NDArray[np.int64] | None = None
@@ -234,12 +236,13 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
         known: dict[tuple[Payload, bytes], TextState] = {}
         starts, numbers = list[TextState](), Counter[bytes]()
         for payload, prompt in zip(self._payloads_of_rows(prompts), prompts, strict=True):
-            name = prompt.tobytes() if self._goes_on else b""
+            name = prompt.tobytes() if self._nonces else b""
             shared = known.get((payload, name))
             if shared is None:
-                before, number = prompt[-READ:].tolist() if self._goes_on else [], numbers[name]
-                drawn = number if callable(self._given) else None
-                shared = known[payload, name] = self.marker.start(payload, self._strength, before, number=drawn)
+                before = prompt[-READ:].tolist() if self._nonces else []
+                drawn = numbers[name] if callable(self._given) else None
+                how: dict[str, Any] = {"number": drawn, "nonces": self._nonces or NONCE_COUNT}
+                shared = known[payload, name] = self.marker.start(payload, self._strength, before, **how)
                 numbers[name] += 1
             starts.append(shared)
         return starts
