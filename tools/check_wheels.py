@@ -146,7 +146,7 @@ def check_extras(there: Environment, folder: Path) -> None:
     there.run(
         "python",
         "-c",
-        "from ctwl_decoder.apps.serve import app; from ctwl_protocol.proxy import open_proxy; "
+        "from ctwl_services.serve import app; from ctwl_protocol.proxy import open_proxy; "
         f"app.create_app(open_proxy('{PROFILE}'))",
     )
     (there.home / "texts.jsonl").write_text('{"text": "Too short."}\n{"text": 7}\n', encoding="utf-8")

@@ -188,7 +188,7 @@ def _one_code(data: JSON) -> JSON:
 
 @family("proof", needs="ctwl_decoder")
 def _proof(data: JSON) -> JSON:
-    from ctwl_decoder.apps.prove import Proof, verify
+    from ctwl_operations.prove import Proof, verify
 
     proof = Proof.from_bytes(bytes.fromhex(data["proof"]))
     listed, brought = Registry.from_bytes(bytes.fromhex(data["registry"])), bundled()
