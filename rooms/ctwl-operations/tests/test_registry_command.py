@@ -363,7 +363,8 @@ def test_wrong_options_are_explained(run: Run, line: str) -> None:
 
 
 def test_help_teaches_a_ceremony_that_works_as_written(run: Run) -> None:
-    said = good(run, "init", "--help") + good(run, "enter", "--help") + good(run, "--help").partition("other commands")[0]
+    pages = [good(run, each) for each in ("init --help", "enter --help", "--help")]
+    said = "\n".join(pages).rpartition("other commands")[0]
     assert max(map(len, said.splitlines())) <= 120
     taught = re.findall(r"^  (?:(\w)=\$\()?ctwl-registry (.*?)\)?(?:  +\S.*)?$", said, re.M)
     assert len(taught) > 15

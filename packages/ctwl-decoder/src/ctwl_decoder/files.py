@@ -10,7 +10,12 @@ from typing import NamedTuple
 from .errors import DecoderError, ExtraMissing, InputTooLarge, InputUnreadable, NotOpened
 from .kinds import Kind, outer_kind, refusal
 from .options import MAX_BYTES, MAX_FILE
-from .text.input import read_bytes, shown, text_of
+from .text.input import has_surrogates, read_bytes, shown, text_of
+
+__all__ = [
+    "MOST_FILES", "OPENERS", "Found", "files_in", "has_surrogates", "read_bytes", "read_text", "shown", "text_of",
+    "texts_of", "words_in",
+]  # fmt: skip
 
 OPENERS = "ctwl_decoder.openers"
 """The group of entry points of what opens documents, such as ctwl-documents: a function from a file's bytes, and what

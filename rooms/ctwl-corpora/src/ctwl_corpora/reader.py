@@ -10,12 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from ctwl_decoder.decoder import Decoder
+from ctwl_decoder import Decoder, Decoders, open_proxies
 from ctwl_decoder.errors import ExtraMissing, InputTooLarge, NotText
 from ctwl_decoder.options import SCREEN
-from ctwl_decoder.profiles import Decoders, open_proxies
-from ctwl_decoder.report.model import Outcome, Report
-from ctwl_decoder.report.wording import ADD_LIGHT
+from ctwl_decoder.report import ADD_LIGHT, Outcome, Report
 from ctwl_protocol import CTWLError
 
 from .errors import ScanSettingsDiffer, TextMissing

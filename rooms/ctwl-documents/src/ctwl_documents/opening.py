@@ -11,9 +11,8 @@ from zipfile import BadZipFile, ZipFile
 
 from ctwl_decoder import kinds
 from ctwl_decoder.errors import DocumentRefused
-from ctwl_decoder.files import Found
+from ctwl_decoder.files import Found, text_of
 from ctwl_decoder.kinds import Kind
-from ctwl_decoder.text.input import text_of
 from ctwl_decoder.words import document_tables, said
 
 from . import archives, chats, html, limits, mail, office, pdf, rtf, subtitles

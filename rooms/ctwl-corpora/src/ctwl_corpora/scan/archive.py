@@ -10,8 +10,8 @@ from typing import IO, Any, cast
 import pyarrow as pa
 
 from ctwl_decoder.errors import DecoderError, InputTooLarge, InputUnreadable, NotText, needing
+from ctwl_decoder.files import text_of
 from ctwl_decoder.options import MAX_BYTES
-from ctwl_decoder.text.input import text_of
 from ctwl_documents import html
 
 _MOST_HEADERS = 1 << 17

@@ -44,7 +44,7 @@ from typing import TYPE_CHECKING
 
 from ctwl_decoder.errors import needing
 from ctwl_decoder.options import SCREEN, add_alpha, add_beacons, add_proxy_options, named_profiles
-from ctwl_decoder.report.wording import not_here
+from ctwl_decoder.report import not_here
 from ctwl_protocol.command import command_parser, harmless, help_in, note, run_command
 from ctwl_protocol.environment import PROXY, REGISTRY
 

@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 from pyarrow import types
 
 from ctwl_decoder.errors import DecoderError, InputTooLarge, NotText, OptionOutOfRange
+from ctwl_decoder.files import has_surrogates
 from ctwl_decoder.options import MAX_BYTES
-from ctwl_decoder.text.input import has_surrogates
 
 from ..errors import TextMissing
 from ..tables import RESULTS

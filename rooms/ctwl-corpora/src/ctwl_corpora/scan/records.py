@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ctwl_decoder.errors import DecoderError, InputTooLarge, InputUnreadable, NotText
+from ctwl_decoder.files import text_of
 from ctwl_decoder.options import MAX_BYTES
-from ctwl_decoder.text.input import text_of
 
 from ..errors import RecordMalformed, TextMissing
 from .archive import archived

@@ -12,11 +12,11 @@ from functools import partial
 from io import BufferedReader
 from typing import BinaryIO, cast
 
-from ctwl_encoder.core.budget import in_words
 from ctwl_encoder.errors import OptionOutOfRange
 from ctwl_protocol.command import closed_output_is_fine, command_parser, run_command
 from ctwl_protocol.files import open_file
 
+from ..budget import in_words
 from .summary import Summary, parse_line
 
 _PROG = "ctwl-encode audit"

@@ -10,7 +10,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
 
-from ctwl_encoder.core.budget import FIRST, Budget
+from ctwl_encoder import FIRST_TOKENS
+
+from ..budget import Budget
 
 _MOST_NATS = 1e9
 """Of a text. Chosen by hand: no text has so many."""
@@ -91,7 +93,7 @@ class Accounts:
     Attributes:
         texts: how many.
         marked, first, elsewhere: their tokens at marked places, their first tokens, and the others.
-        decided, repeats, reader: in nats, see :class:`ctwl_encoder.core.budget.Budget`.
+        decided, repeats, reader: in nats, see :class:`ctwl_operations.budget.Budget`.
     """
 
     texts: int = 0
@@ -111,7 +113,7 @@ class Accounts:
         """Count a text."""
         if line.nats is None:
             return
-        first = line.left.get(FIRST, 0)
+        first = line.left.get(FIRST_TOKENS, 0)
         self.texts += 1
         self.marked += line.marked
         self.first += first

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ctwl_encoder import nonces_for
 from ctwl_encoder.arguments import add_model_options, add_options, asked_options, check_version
 from ctwl_encoder.errors import needing
-from ctwl_encoder.nonces import nonces_for
 from ctwl_encoder.options import (
     BeaconOptions,
     GenerationOptions,
@@ -29,11 +29,11 @@ from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.files import check_writable, write_atomically
 from ctwl_protocol.profile import OFFLINE as OFFLINE_PROFILE
 from ctwl_protocol.profile import OFFLINE_MODEL
-from ctwl_protocol.proxy.files import find_files
+from ctwl_protocol.proxy import find_files
 
 from .markings import markings
 from .prompts import GROUP, OPENINGS, REQUESTS, read_prompts
-from .reading import Reader, check_decoder
+from .reading import Reader
 from .rule import RULE
 
 if TYPE_CHECKING:
@@ -110,7 +110,6 @@ def _measured(arguments: argparse.Namespace) -> Result:
     given = read_prompts(arguments.prompt_file) if arguments.prompt_file else None
     if arguments.html:
         check_writable(Path(arguments.html))
-    check_decoder()
     named = arguments.profile or _profile_at_hand(arguments.model, arguments.proxy)
     profile = get_profile(named)
     if options.seed is None:
@@ -118,8 +117,7 @@ def _measured(arguments: argparse.Namespace) -> Result:
     with needing("torch", "the command"):
         from transformers.utils import logging
 
-        from ctwl_encoder.encoder import Encoder
-        from ctwl_encoder.models import has_chat_template
+        from ctwl_encoder import Encoder, has_chat_template
         from ctwl_protocol.proxy import open_proxy
 
         from .measurement import measure

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ctwl_encoder.core.shares import SHARE
-from ctwl_encoder.core.strategies import Strategy
+from ctwl_encoder import Strategy
 from ctwl_encoder.options import MarkingOptions, strategy_for
 
 
@@ -38,7 +37,9 @@ class Marking:
 PLAIN = Marking()
 """The model's own sampling, beside which all else is put."""
 
-SAMPLING = tuple(Marking({"strategy": "race", "share": share}) for share in (0.3, SHARE, 0.7))
+SAMPLING = tuple(
+    Marking({"strategy": "race", "share": share}) for share in (0.3, MarkingOptions().strength_of(Strategy.RACE), 0.7)
+)
 """What is tried where tokens are sampled: the default, less and more. Chosen by hand."""
 
 GREEDY_DELTAS = (1.0, 2.0)

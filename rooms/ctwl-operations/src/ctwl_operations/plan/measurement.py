@@ -11,11 +11,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_encoder.core.budget import Budget
-from ctwl_encoder.core.strategies import Decoding
-from ctwl_encoder.encoder import Encoder
+from ctwl_encoder import Decoding, Encoder
 from ctwl_encoder.options import GenerationOptions
 
+from ..budget import Budget
 from .markings import PLAIN, Marking, default_marking
 from .prompts import GROUP
 from .reading import Reader

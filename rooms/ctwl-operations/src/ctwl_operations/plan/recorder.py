@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from transformers import LogitsProcessor
 
-from ctwl_encoder.core.strategies import Decoding
+from ctwl_encoder import Decoding
 
 Process = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 

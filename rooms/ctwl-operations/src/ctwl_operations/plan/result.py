@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ctwl_encoder.core.budget import Budget
-from ctwl_protocol.records.beacon import NONCE_COUNT
+from ctwl_protocol.records import NONCE_COUNT
 
+from ..budget import Budget
 from .markings import Marking
 from .statistics import NINE_IN_TEN, Estimate, Needed, Share
 

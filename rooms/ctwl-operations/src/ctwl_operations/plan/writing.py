@@ -11,14 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_encoder.core.expected_evidence import Evidence
-from ctwl_encoder.core.payload import Payload
-from ctwl_encoder.core.strategies import Decoding
-from ctwl_encoder.encoder import Encoder
-from ctwl_encoder.integrations.transformers import CTWLLogitsProcessor
+from ctwl_encoder import CTWLLogitsProcessor, Decoding, Encoder, Evidence, Payload
 from ctwl_encoder.options import GenerationOptions, MarkingOptions
 from ctwl_protocol import Beacon
-from ctwl_protocol.records.beacon import NONCE_COUNT
+from ctwl_protocol.records import NONCE_COUNT
 
 from .markings import PLAIN, Marking
 from .prompts import GROUP

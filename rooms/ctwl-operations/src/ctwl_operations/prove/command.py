@@ -11,24 +11,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctwl_decoder.errors import OptionOutOfRange, OutputExists
-from ctwl_decoder.files import read_text
+from ctwl_decoder.files import read_bytes, read_text
 from ctwl_decoder.options import add_alpha, add_profile, add_proxy_options, check_alpha
-from ctwl_decoder.report.wording import describe
-from ctwl_decoder.text.input import read_bytes
+from ctwl_decoder.report import describe
 from ctwl_protocol import STANDARD, Profile, canonical, get_profile
 from ctwl_protocol.command import closed_output_is_fine, command_parser, day, help_in, note
 from ctwl_protocol.environment import CACHE, PROFILE, PROXY, REGISTRY
 from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.files import write_atomically
 from ctwl_protocol.profile.private import certificate_of, certified
-from ctwl_protocol.registry.store import OFFERED, trusted_with
+from ctwl_protocol.registry import OFFERED, trusted_with
 
 from ..errors import ProofUnfounded
 from .document import Proof
 from .verification import has_public_proxy, verify
 
 if TYPE_CHECKING:
-    from ctwl_decoder.decoder import Decoder
+    from ctwl_decoder import Decoder
 
 _REVEALS = """\
 A proof reveals the profile's key to everyone who reads it. They can then read every text of that profile and write
@@ -102,7 +101,7 @@ def main_prove(argv: Sequence[str]) -> int:
 
 
 def _open_decoder(profile: Profile, arguments: argparse.Namespace) -> Decoder:
-    from ctwl_decoder.decoder import Decoder
+    from ctwl_decoder import Decoder
 
     return Decoder.open(profile, proxy_path=arguments.proxy)  # in the reference arithmetic: see :func:`verify`
 

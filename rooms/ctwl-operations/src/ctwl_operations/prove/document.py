@@ -6,10 +6,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
+from ctwl_decoder import AlignedText, normalize_aligned
 from ctwl_decoder.errors import InputTooLarge, NotText
-from ctwl_decoder.report.model import Report
-from ctwl_decoder.report.wording import why_none
-from ctwl_decoder.text.alignment import AlignedText, normalize_aligned
+from ctwl_decoder.report import Report, why_none
 from ctwl_protocol import Profile
 from ctwl_protocol.errors import ProfileMalformed
 from ctwl_protocol.profile.private import check_private

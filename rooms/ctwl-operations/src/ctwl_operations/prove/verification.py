@@ -8,19 +8,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ctwl_decoder.options import ALPHA, check_alpha
-from ctwl_decoder.report.wording import SUITS_KIND, format_p_value
+from ctwl_decoder.report import SUITS_KIND, format_p_value
 from ctwl_protocol import Profile, get_profile, published_names
 from ctwl_protocol.errors import ProfileMalformed, ProfileNotPrivate, ProofUncertified
 from ctwl_protocol.profile.private import certificate_of, certified
-from ctwl_protocol.registry import Registry, Trusted
-from ctwl_protocol.registry.entries import CertificateEntry
-from ctwl_protocol.registry.workflow import date
+from ctwl_protocol.registry import CertificateEntry, Registry, Trusted, date
 
 from ..errors import ProofLate, ProofRefused, ProofTextDiffers, ProofUnfounded
 from .document import Proof, normalized
 
 if TYPE_CHECKING:
-    from ctwl_decoder.decoder import Decoder
+    from ctwl_decoder import Decoder
 
 _SPENT = "Everyone who has read this proof holds its key: it proves nothing about texts that appear from now on."
 _STEPS = ("registry", "profile", "date", "text", "code")

@@ -15,10 +15,19 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from ctwl_protocol.command import note
 from ctwl_protocol.errors import FileUnwritable, RegistryError
 from ctwl_protocol.files import locked, write_atomically
-from ctwl_protocol.registry import display, store
-from ctwl_protocol.registry.documents import REGISTRY, ROOT, Registry, Role, Root
-from ctwl_protocol.registry.envelope import Envelope
-from ctwl_protocol.registry.keys import public_bytes, read_key, write_key
+from ctwl_protocol.registry import (
+    REGISTRY,
+    ROOT,
+    Envelope,
+    Registry,
+    Role,
+    Root,
+    public_bytes,
+    read_file,
+    read_key,
+    summary,
+    write_key,
+)
 
 from . import drafts, fitting
 from .request import Request
@@ -128,7 +137,7 @@ def sign(arguments: argparse.Namespace) -> None:
 
 def _sign(arguments: argparse.Namespace) -> None:
     envelope = _read(arguments.file)
-    print(f"{arguments.file}: {display.summary(envelope)}", flush=True)  # before a passphrase is asked for
+    print(f"{arguments.file}: {summary(envelope)}", flush=True)  # before a passphrase is asked for
     counted = _counted_keys(envelope, arguments.roots or _beside(arguments.file))
     keys = {path: read_key(path) for path in arguments.keys}
     for path, key in keys.items():
@@ -174,7 +183,7 @@ def _must_be_new(path: Path) -> None:
 
 
 def _read(path: Path, kind: str | None = None) -> Envelope:
-    envelope = Envelope.from_bytes(store.read_file(path))
+    envelope = Envelope.from_bytes(read_file(path))
     if kind not in (None, envelope.type):
         raise RegistryError("envelope-malformed", f"{path} holds {envelope.type}; give a file that holds {kind}")
     return envelope
@@ -182,12 +191,12 @@ def _read(path: Path, kind: str | None = None) -> Envelope:
 
 def _write(path: Path, envelope: Envelope, *, new: bool = False) -> None:
     write_atomically(path, envelope.to_bytes(), new=new)
-    print(f"{path}: {display.summary(envelope)}, to be signed")
+    print(f"{path}: {summary(envelope)}, to be signed")
 
 
 def _alone(path: Path) -> AbstractContextManager[None]:
     """Nobody else changes the file meanwhile, so that no change is lost; the lock's own file stays beside it."""
-    store.read_file(path)  # without it there is nothing to lock
+    read_file(path)  # without it there is nothing to lock
     held = FileUnwritable(f"another command works on {path}; let it end, then try again")
     return locked(path.with_name(f".{path.name}.lock"), _PATIENCE, held)
 

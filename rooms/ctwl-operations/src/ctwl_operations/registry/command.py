@@ -45,7 +45,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ctwl_protocol.command import command_parser, day, help_in, whole_number
-from ctwl_protocol.records.beacon import BEACON_FIELDS
+from ctwl_protocol.records import BEACON_FIELDS
 
 from . import actions, drafts
 

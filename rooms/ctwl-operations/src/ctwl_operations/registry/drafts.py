@@ -11,10 +11,17 @@ from typing import Any, TypeVar
 
 from ctwl_protocol import canonical
 from ctwl_protocol.errors import RegistryError
-from ctwl_protocol.registry.append_only import check_append_only
-from ctwl_protocol.registry.documents import REGISTRY, ROOT, Registry, Root, Use
-from ctwl_protocol.registry.entries import ModelVersion, ProviderEntry
-from ctwl_protocol.registry.envelope import Envelope
+from ctwl_protocol.registry import (
+    REGISTRY,
+    ROOT,
+    Envelope,
+    ModelVersion,
+    ProviderEntry,
+    Registry,
+    Root,
+    Use,
+    check_append_only,
+)
 
 _DAY = 86_400
 

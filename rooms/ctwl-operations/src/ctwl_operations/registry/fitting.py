@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 
-from ctwl_protocol.records.beacon import BEACON_FIELDS
-from ctwl_protocol.registry.documents import Registry
+from ctwl_protocol.records import BEACON_FIELDS
+from ctwl_protocol.registry import Registry
 
 CODE = "beacon-fits-text"
 """The stable code of the warning."""

@@ -25,9 +25,7 @@ from typing import Annotated, Any, Final, Self
 from pydantic import Field, ValidationError
 
 from ctwl_protocol.errors import RegistryError
-from ctwl_protocol.registry.documents import Registry
-from ctwl_protocol.registry.entries import Contact, Detector, Name, ProviderCode
-from ctwl_protocol.registry.store import read_file
+from ctwl_protocol.registry import Contact, Detector, Name, ProviderCode, Registry, read_file
 from ctwl_protocol.schema import Part, describe_error
 
 from . import drafts

@@ -9,12 +9,10 @@ from concurrent.futures import Future, wait
 from pydantic import ValidationError
 
 from ctwl_decoder.errors import InputTooLarge, NotText, OptionOutOfRange
-from ctwl_decoder.report.model import Report, Signpost
-from ctwl_decoder.report.signposts import signpost
+from ctwl_decoder.report import Report, Signpost, signpost
 from ctwl_protocol import CTWLError
 from ctwl_protocol.asking import MAX_ANSWER, MAX_TEXT, Answer, Question, Refusal
-from ctwl_protocol.registry import Trusted
-from ctwl_protocol.registry.entries import ProviderEntry
+from ctwl_protocol.registry import ProviderEntry, Trusted
 from ctwl_protocol.schema import read_json
 
 from ..errors import NoAnswer, NoDetector

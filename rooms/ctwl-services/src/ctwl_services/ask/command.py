@@ -22,9 +22,8 @@ import sys
 from collections.abc import Collection, Sequence
 
 from ctwl_decoder.errors import InputTooLarge, OptionOutOfRange
-from ctwl_decoder.files import read_text
+from ctwl_decoder.files import read_bytes, read_text
 from ctwl_decoder.options import add_alpha, add_proxy_options, check_alpha
-from ctwl_decoder.text.input import read_bytes
 from ctwl_protocol.asking import MAX_TEXT, is_token
 from ctwl_protocol.command import closed_output_is_fine, command_parser, harmless, help_in, note, whole_number
 from ctwl_protocol.environment import PROXY, REGISTRY

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias, get_args
 
 from pydantic import Field
 
-from ctwl_decoder.report.model import Data, Signpost
+from ctwl_decoder.report import Data, Signpost
 from ctwl_protocol.asking import Basis, Question
 
 

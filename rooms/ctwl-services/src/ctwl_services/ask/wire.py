@@ -23,7 +23,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from ctwl_protocol.asking import MAX_ANSWER
 from ctwl_protocol.errors import first_line
-from ctwl_protocol.registry.entries import Url
+from ctwl_protocol.registry import Url
 
 from ..errors import AddressRefused, NoAnswer
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ctwl_decoder.report.model import Report
-from ctwl_decoder.report.wording import format_p_value
+from ctwl_decoder.report import Report, format_p_value
 from ctwl_protocol.command import harmless
 
 from .model import OUTCOMES, Answers, Query, Reply

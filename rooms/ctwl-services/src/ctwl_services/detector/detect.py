@@ -158,7 +158,7 @@ def _tokenizer(path: str) -> tuple[Callable[[str], list[int]], int]:
 
 
 def _ctwl(settings: Ctwl, max_tokens: int, model_thread: ThreadPoolExecutor) -> Detect:
-    from ctwl_decoder.decoder import Decoder
+    from ctwl_decoder import Decoder
     from ctwl_protocol.proxy import open_proxy
 
     profile = get_profile(settings.profile)

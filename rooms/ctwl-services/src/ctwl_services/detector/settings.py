@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from ctwl_decoder.text.input import read_bytes
+from ctwl_decoder.files import read_bytes
 from ctwl_protocol.asking import Basis
 from ctwl_protocol.numbers import NUMBERS
-from ctwl_protocol.registry.entries import ProviderCode
+from ctwl_protocol.registry import ProviderCode
 from ctwl_protocol.schema import describe_error
 
 from ..errors import DetectorMalformed

@@ -17,7 +17,7 @@ from typing import Protocol
 
 from ctwl_decoder.errors import InputUnreadable, OptionOutOfRange
 from ctwl_decoder.options import MAX_CHARACTERS
-from ctwl_decoder.report.model import CHAT_TOKENS, ENOUGH_TOKENS, ENOUGH_WORDS
+from ctwl_decoder.report import CHAT_TOKENS, ENOUGH_TOKENS, ENOUGH_WORDS
 from ctwl_decoder.words import english, web_folder
 from ctwl_protocol.files import open_file
 from ctwl_protocol.profile import OFFLINE, Profile

@@ -19,9 +19,7 @@ from collections.abc import Sequence
 from ctwl_decoder.errors import OptionOutOfRange
 from ctwl_decoder.files import read_text
 from ctwl_decoder.options import add_alpha, add_proxy_options, named_profiles
-from ctwl_decoder.report.model import Report
-from ctwl_decoder.report.signposts import Resolution, resolve_code, resolve_provider
-from ctwl_decoder.report.wording import headline
+from ctwl_decoder.report import Report, Resolution, headline, resolve_code, resolve_provider
 from ctwl_protocol import Beacon
 from ctwl_protocol.command import closed_output_is_fine, command_parser, help_in
 from ctwl_protocol.environment import PROXY, REGISTRY
@@ -66,7 +64,7 @@ def read_codes(arguments: argparse.Namespace, registry: Trusted, text: str) -> R
     for profile in profiles or []:
         if not has_public_key(profile):
             raise OptionOutOfRange(f"the registry says nothing about the codes of {profile.name}, a private profile")
-    from ctwl_decoder.profiles import Decoders
+    from ctwl_decoder import Decoders
 
     decoders = Decoders.open(profiles, proxy_path=arguments.proxy, device=arguments.device, registry=registry)
     return decoders.decode(text, alpha=arguments.alpha, score="light" if arguments.light else "auto")

@@ -15,12 +15,10 @@ from ctwl_decoder import __version__
 from ctwl_decoder.errors import OptionOutOfRange
 from ctwl_decoder.files import words_in
 from ctwl_decoder.kinds import outer_kind
-from ctwl_decoder.report.analysis import Analysis
+from ctwl_decoder.report import Analysis, Report, Resolution, resolve_code, resolve_provider
 from ctwl_decoder.report.html import html_report
-from ctwl_decoder.report.model import Report
-from ctwl_decoder.report.signposts import Resolution, resolve_code, resolve_provider
 from ctwl_protocol.proxy import Proxy
-from ctwl_protocol.registry.entries import ProviderCode
+from ctwl_protocol.registry import ProviderCode
 
 from ..ask.wire import Network
 from ..page.build import policy_of

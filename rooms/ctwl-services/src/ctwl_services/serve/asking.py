@@ -15,12 +15,10 @@ from starlette.responses import Response
 
 from ctwl_decoder.errors import InputTooLarge
 from ctwl_decoder.options import ALPHA
-from ctwl_decoder.report.analysis import Analysis
+from ctwl_decoder.report import Analysis, Report
 from ctwl_decoder.report.html import Ask, html_answers
-from ctwl_decoder.report.model import Report
 from ctwl_protocol.numbers import NUMBERS
-from ctwl_protocol.registry import Trusted
-from ctwl_protocol.registry.entries import ProviderCode
+from ctwl_protocol.registry import ProviderCode, Trusted
 
 from ..ask.asking import ask_all, queries, together
 from ..ask.model import Answers, Query

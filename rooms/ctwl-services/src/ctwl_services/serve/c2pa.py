@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from ctwl_decoder.errors import NotOpened, NotText, OptionOutOfRange
-from ctwl_decoder.report.model import Report
+from ctwl_decoder.report import Report
 from ctwl_protocol import Profile
 
 from ..errors import UnsupportedType

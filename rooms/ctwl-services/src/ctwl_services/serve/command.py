@@ -32,7 +32,7 @@ from contextlib import closing
 
 from ctwl_decoder.errors import OptionOutOfRange, needing
 from ctwl_decoder.options import add_proxy_options, named_profiles
-from ctwl_decoder.report.wording import not_here
+from ctwl_decoder.report import not_here
 from ctwl_protocol.command import command_parser, help_in, note, run_command
 from ctwl_protocol.environment import PROXY, REGISTRY
 
@@ -72,7 +72,7 @@ def _serve(arguments: argparse.Namespace) -> int:
             from .app import create_app
             from .c2pa import manifests_of
         trusted = trusted_of(arguments, listener)
-        from ctwl_decoder.profiles import Decoders
+        from ctwl_decoder import Decoders
 
         log_requests(access_log=arguments.access_log)
         manifests = manifests_of(arguments.manifests, profiles[0]) if arguments.manifests and profiles else None

@@ -10,8 +10,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from ctwl_decoder.report.model import Report
-from ctwl_decoder.report.wording import caveats, headline
+from ctwl_decoder.report import Report, caveats, headline
 
 _EITHER_WAY = 0.5
 

@@ -20,10 +20,9 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.alias_generators import to_camel
 
 from ctwl_decoder.errors import OptionOutOfRange
-from ctwl_decoder.text.input import read_bytes
+from ctwl_decoder.files import read_bytes
 from ctwl_protocol.errors import first_line
-from ctwl_protocol.records.beacon import BEACON_BITS
-from ctwl_protocol.records.layouts import MAX_CODES
+from ctwl_protocol.records import BEACON_BITS, MAX_CODES
 from ctwl_protocol.schema import describe_error
 
 from ..errors import ManifestsMalformed, ManifestsUnavailable

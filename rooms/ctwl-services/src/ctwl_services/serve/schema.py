@@ -9,11 +9,11 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict
 from starlette.requests import Request
 
+from ctwl_decoder.files import text_of
 from ctwl_decoder.options import ALPHA, ScoreName
-from ctwl_decoder.text.input import text_of
 from ctwl_protocol import Profile
 from ctwl_protocol.profile import has_public_key
-from ctwl_protocol.registry.entries import ProviderCode
+from ctwl_protocol.registry import ProviderCode
 
 from ..errors import UnsupportedType
 from .limits import Limits

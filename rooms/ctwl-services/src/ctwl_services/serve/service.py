@@ -12,11 +12,10 @@ from typing import Any, TypeVar
 
 from starlette.requests import Request
 
-from ctwl_decoder.decoder import Decoder
+from ctwl_decoder import Decoder, Decoders
 from ctwl_decoder.errors import InputTooLarge, NotOpened
 from ctwl_decoder.kinds import hides_words, refusal
-from ctwl_decoder.profiles import Decoders
-from ctwl_decoder.report.analysis import Analysis
+from ctwl_decoder.report import Analysis
 from ctwl_protocol import CTWLError
 from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.registry import Trusted

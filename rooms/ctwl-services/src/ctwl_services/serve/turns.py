@@ -14,9 +14,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_decoder.text.tokens import TokenizedVariant
-from ctwl_protocol.proxy import Proxy, Rivals
-from ctwl_protocol.text.blocks import Block
+from ctwl_decoder import TokenizedVariant
+from ctwl_protocol.proxy import Block, Proxy, Rivals
 
 from ..errors import RequestCancelled, ServiceClosing
 

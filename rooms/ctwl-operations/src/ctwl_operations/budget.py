@@ -6,12 +6,7 @@ import math
 from dataclasses import dataclass
 
 from ctwl_protocol.numbers import NUMBERS
-from ctwl_protocol.records.beacon import BEACON_BITS, NONCE_COUNT
-
-from .expected_evidence import READERS_LEVEL
-
-FIRST = "first tokens of a text"
-"""The reason in a log why these are left unmarked: a text does not say yet what stands before them."""
+from ctwl_protocol.records import BEACON_BITS, NONCE_COUNT
 
 
 @dataclass(frozen=True)
@@ -43,7 +38,7 @@ class Needs:
     def _of(cls, codes: int, share: float) -> Needs:
         search = NUMBERS.search
         share *= search.score_shares["race"] * search.one_code * search.whole
-        return cls(-math.log(READERS_LEVEL), math.log(codes), -math.log(share))
+        return cls(-math.log(NUMBERS.search.level), math.log(codes), -math.log(share))
 
     @property
     def total(self) -> float:
