@@ -29,7 +29,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from rebuild import commit_time, digests
 
-ROOT = Path(__file__).resolve().parents[1]
+from packages import ROOT
 
 
 class Packages:

@@ -11,7 +11,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from docs_site import ROOT
+
+from packages import ROOT, SOURCES
 
 PUBLIC = {
     "ctwl_protocol": ["asking", "canonical", "command", "environment", "errors", "files", "numbers", "profile",
@@ -22,7 +23,7 @@ PUBLIC = {
 }  # fmt: skip
 """The public modules of each package, beside the package itself: what is built on it may import their names."""
 
-ROOMS = sorted(ROOT.glob("rooms/*/src/ctwl_*"))
+ROOMS = [source for source in SOURCES if source.is_relative_to(ROOT / "rooms")]
 
 
 def imports(package: Path) -> Iterator[tuple[str, str, str]]:
@@ -62,7 +63,7 @@ def test_a_room_imports_public_names_alone(room: Path) -> None:
 
 def test_the_core_imports_no_room() -> None:
     rooms = {room.name for room in ROOMS}
-    core = list(ROOT.glob("packages/*/src/ctwl_*"))
+    core = [source for source in SOURCES if source.is_relative_to(ROOT / "packages")]
     assert len(rooms) >= 4 and len(core) >= 3
     assert [found for package in core for found in imports(package) if found[1].partition(".")[0] in rooms] == []
 

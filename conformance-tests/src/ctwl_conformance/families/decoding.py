@@ -186,7 +186,7 @@ def _one_code(data: JSON) -> JSON:
     return {"detected": True, "code": best_of_all.code, "p_value": decimal(best_of_all.p_value)}
 
 
-@family("proof", needs="ctwl_decoder")
+@family("proof", needs="ctwl_operations")
 def _proof(data: JSON) -> JSON:
     from ctwl_operations.prove import Proof, verify
 

@@ -11,21 +11,13 @@ from .report.model import Span
 if TYPE_CHECKING:
     from .decoder import Decoder
     from .profiles import Decoders, decode, open_proxies
-    from .text.alignment import AlignedText, normalize_aligned
-    from .text.tokens import TokenizedVariant
 
-__all__ = [
-    "AlignedText", "Decoder", "DecoderError", "Decoders", "Report", "Span", "TokenizedVariant", "decode", "describe",
-    "normalize_aligned", "open_proxies",
-]  # fmt: skip
+__all__ = ["Decoder", "DecoderError", "Decoders", "Report", "Span", "decode", "describe", "open_proxies"]
 
 _HOMES = {
-    "AlignedText": ".text.alignment",
     "Decoder": ".decoder",
     "Decoders": ".profiles",
-    "TokenizedVariant": ".text.tokens",
     "decode": ".profiles",
-    "normalize_aligned": ".text.alignment",
     "open_proxies": ".profiles",
 }
 

@@ -10,11 +10,12 @@ from typing import NamedTuple
 from .errors import DecoderError, ExtraMissing, InputTooLarge, InputUnreadable, NotOpened
 from .kinds import Kind, outer_kind, refusal
 from .options import MAX_BYTES, MAX_FILE
+from .text.alignment import AlignedText, normalize_aligned
 from .text.input import has_surrogates, read_bytes, shown, text_of
 
 __all__ = [
-    "MOST_FILES", "OPENERS", "Found", "files_in", "has_surrogates", "read_bytes", "read_text", "shown", "text_of",
-    "texts_of", "words_in",
+    "MOST_FILES", "OPENERS", "Found", "files_in", "has_surrogates", "normalized", "read_bytes", "read_text", "shown",
+    "text_of", "texts_of", "words_in",
 ]  # fmt: skip
 
 OPENERS = "ctwl_decoder.openers"
@@ -130,3 +131,12 @@ def _named(found: Found) -> Found:
     if isinstance(found.text, DecoderError):
         return Found(found.name, type(found.text)(f"{found.name}: {found.text}"))
     return found
+
+
+def normalized(text: str) -> str:
+    """The one form of a text (spec section 5.1).
+
+    Raises:
+        NotText: see :func:`ctwl_decoder.text.alignment.normalize_aligned`.
+    """
+    return normalize_aligned(AlignedText.of(text)).text

@@ -6,8 +6,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from ctwl_decoder import AlignedText, normalize_aligned
 from ctwl_decoder.errors import InputTooLarge, NotText
+from ctwl_decoder.files import normalized
 from ctwl_decoder.report import Report, why_none
 from ctwl_protocol import Profile
 from ctwl_protocol.errors import ProfileMalformed
@@ -88,12 +88,3 @@ class Proof(Document):
     def opened(self) -> Profile:
         """The profile."""
         return Profile.from_bytes(self.profile)
-
-
-def normalized(text: str) -> str:
-    """The one form of a text in a proof (spec section 5.1).
-
-    Raises:
-        NotText: see :func:`ctwl_decoder.text.alignment.normalize_aligned`.
-    """
-    return normalize_aligned(AlignedText.of(text)).text

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ctwl_decoder.files import normalized
 from ctwl_decoder.options import ALPHA, check_alpha
 from ctwl_decoder.report import SUITS_KIND, format_p_value
 from ctwl_protocol import Profile, get_profile, published_names
@@ -15,7 +16,7 @@ from ctwl_protocol.profile.private import certificate_of, certified
 from ctwl_protocol.registry import CertificateEntry, Registry, Trusted, date
 
 from ..errors import ProofLate, ProofRefused, ProofTextDiffers, ProofUnfounded
-from .document import Proof, normalized
+from .document import Proof
 
 if TYPE_CHECKING:
     from ctwl_decoder import Decoder

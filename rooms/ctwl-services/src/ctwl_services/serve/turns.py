@@ -10,14 +10,22 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from functools import partial
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_decoder import TokenizedVariant
 from ctwl_protocol.proxy import Block, Proxy, Rivals
 
 from ..errors import RequestCancelled, ServiceClosing
+
+
+class Tokenized(Protocol):
+    """What is read of a text."""
+
+    @property
+    def ids(self) -> NDArray[np.int64]:
+        """Its proxy tokens: int64 (tokens,)."""
 
 
 class Turns:
@@ -43,7 +51,7 @@ class Turns:
         self._on_block = on_block
         self._cancelled = cancelled or threading.Event()
 
-    def __call__(self, variant: TokenizedVariant, progress: Callable[[int], None] = lambda done: None) -> Rivals:
+    def __call__(self, variant: Tokenized, progress: Callable[[int], None] = lambda done: None) -> Rivals:
         """Wait for the rivals at a text's positions.
 
         Raises:
@@ -52,7 +60,7 @@ class Turns:
             Exception: what the proxy LM, ``on_block`` or ``progress`` raised.
         """
         found = []
-        for block in self._proxy.blocks(variant.tokens):
+        for block in self._proxy.blocks(len(variant.ids)):
             found.append(self._in_turn(partial(self._rivals_in, variant.ids, block)))
             self._on_block(block.end - block.first)
             progress(block.end - self._proxy.profile.prefix_length)
