@@ -33,7 +33,7 @@ $(LOCKED): requirements.lock
 
 $(READY): $(LOCKED) $(PROJECTS)
 	$(BIN)/python -m pip install --quiet $(TORCH) $$($(PYTHON) tools/torch_index.py $(TORCH_INDEX))
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation $$($(PYTHON) tools/packages.py)
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation $$($(PYTHON) tools/distributions.py)
 	@touch $@
 
 # The site wants an environment of its own too, a small one: it reads the packages' sources and imports nothing of them.

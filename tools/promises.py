@@ -19,11 +19,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from distributions import ROOT, SOURCES
 from help_page import COMMANDS, help_of
 from pydantic import BaseModel
 
 from ctwl_decoder import Report
-from packages import ROOT, SOURCES
 
 FILE = Path(__file__).with_name("promises.txt")
 _MARKS: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}

@@ -19,7 +19,7 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from packages import FOLDERS, ROOT
+from distributions import FOLDERS, ROOT
 
 NOBODY = "65534"
 

@@ -11,8 +11,9 @@ import re
 import sys
 from pathlib import Path
 
+from distributions import FOLDERS, ROOT
+
 from ctwl_protocol import __version__
-from packages import FOLDERS, ROOT
 
 PYTHON = [
     "packages/ctwl-protocol/src/ctwl_protocol/__init__.py", "docs/verify.md",

@@ -12,9 +12,9 @@ import rebuild
 import sbom
 import set_version
 import yaml
+from distributions import ROOT
 
 from ctwl_protocol import __version__
-from packages import ROOT
 
 WORKFLOWS = [
     *sorted((ROOT / ".github" / "workflows").glob("*.yml")),

@@ -11,8 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-
-from packages import ROOT, SOURCES
+from distributions import ROOT, SOURCES
 
 PUBLIC = {
     "ctwl_protocol": ["asking", "canonical", "command", "environment", "errors", "files", "numbers", "profile",

@@ -11,6 +11,7 @@ import figures
 import help_page
 import pytest
 import yaml
+from distributions import FOLDERS, SOURCES
 from docs_site import DOCS, FORGE, ROOT, pages, rewritten, slug, spec_parts
 
 from ctwl_decoder.report.wording import (
@@ -26,7 +27,6 @@ from ctwl_decoder.report.wording import (
 )
 from ctwl_encoder import Strategy
 from ctwl_protocol.numbers import NUMBERS
-from packages import FOLDERS, SOURCES
 
 READMES = [ROOT / "README.md", *sorted({*ROOT.glob("packages/*/README.md"), *ROOT.glob("rooms/*/README.md")})]
 PAGES = [ROOT / page for page in pages()]

@@ -1,6 +1,6 @@
 """The distributions of the repository: the core in packages/, what is built on it in rooms/, and the suite.
 
-python tools/packages.py           # what pip takes to install all of them from here
+python tools/distributions.py           # what pip takes to install all of them from here
 """
 
 from __future__ import annotations
