@@ -33,7 +33,7 @@ class Diagram:
 
 DIAGRAMS = {
     "packages": Diagram(
-        "Who imports whom: encoder and decoder import the protocol, rooms import these, suite and experiments import all",
+        "Who imports whom: encoder and decoder the protocol, the rooms all three, the suite and the experiments all",
         {
             "protocol": (2, 1, "ctwl-protocol"),
             "encoder": (1, 0, "ctwl-encoder|writes codes"),

@@ -7,6 +7,7 @@ import importlib
 import re
 import tomllib
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 
@@ -70,6 +71,7 @@ def test_the_core_imports_no_room() -> None:
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.name)
 def test_a_room_requires_what_it_imports(room: Path) -> None:
     project = tomllib.loads((room.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    required = {re.split(r"[\[=<>]", each)[0].replace("-", "_") for each in project["dependencies"]}
+    wanted = [*project["dependencies"], *chain(*project.get("optional-dependencies", {}).values())]
+    required = {re.split(r"[\[=<>]", each)[0].replace("-", "_") for each in wanted}
     imported = {module.partition(".")[0] for _, module, _ in imports(room)}
     assert imported - {"ctwl_protocol"} <= required

@@ -48,7 +48,7 @@ def test_a_missing_command_says_in_one_line_what_to_install(
     for each in additions.known:
         assert PROGRAMS[additions].main([each.name]) == 2
         told = capsys.readouterr().err
-        assert told.count("\n") == 1 and told.startswith(f"{additions.program}: package-missing: ")
+        assert told.count("\n") == 1 and told.startswith(f"{additions.program}: extra-missing: ")
         assert told.endswith(f"pip install {each.package}\n")
 
 

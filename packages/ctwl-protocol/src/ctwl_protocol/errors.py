@@ -35,6 +35,8 @@ def first_line(error: BaseException) -> str:
 class PackageMissing(CTWLError):
     """A command is in a package that is not installed."""
 
+    code = "extra-missing"
+
 
 class NonCanonical(CTWLError):
     """The bytes are not the canonical encoding of a value."""
