@@ -55,7 +55,7 @@ site-pages: $(READY) ## write the generated parts of the pages anew: figures, ta
 
 lock: $(READY) ## resolve requirements-dev.txt anew into requirements.lock
 	$(BIN)/uv pip compile --quiet --upgrade requirements-dev.txt --output-file requirements.lock --no-emit-package torch \
-		$$(sed -n 's/^name = /--no-emit-package /p' $(PROJECTS))
+		$$(sed -n 's/^name = "\(.*\)"/--no-emit-package \1/p' $(PROJECTS))
 
 # Nothing is installed. Macs with Intel are left out: torch and cryptography make no wheels for them any more.
 lock-wheels: $(READY) ## has all that is locked a wheel for each Python and system? asks the registry, minutes

@@ -170,7 +170,7 @@ def check_documents(there: Environment) -> None:
 def check_corpora(there: Environment) -> None:
     """Many texts are read."""
     (there.home / "texts.jsonl").write_text('{"text": "Too short."}\n{"text": 7}\n', encoding="utf-8")
-    files = ("texts.jsonl", "--out", "found.parquet")
+    files = ("texts.jsonl", "--out", "found.parquet", "--overwrite")
     found = there.decode("scan", *files, "--all-codes", "--light", "--profile", PROFILE)
     if "documents  2" not in found or "1 text-missing, first in" not in found:
         sys.exit(f"scanned: {found}")
@@ -217,9 +217,11 @@ def check_conformance(there: Environment, folder: Path) -> None:
     """The vectors and the quick suite, by the installed reference, which writes with torch."""
     there.install(*re.findall(r"^torch==.+", (ROOT / "requirements-dev.txt").read_text(encoding="utf-8"), re.MULTILINE))
     there.install(f"{wheel(folder, 'ctwl_protocol')}[proxy]")
-    there.install(f"{wheel(folder, 'ctwl_encoder')}[torch]")
+    there.install(f"{wheel(folder, 'ctwl_encoder')}[torch]", f"{wheel(folder, 'ctwl_decoder')}[torch]")
     print(f"with torch the environment has {size_of(there)} MB")
-    there.install(wheel(folder, "ctwl_conformance"))
+    there.install(f"{wheel(folder, 'ctwl_conformance')}[reference,http]", f"{wheel(folder, 'ctwl_encoder')}[plan]")
+    there.install(f"{wheel(folder, 'ctwl_services')}[torch]")
+    there.run("ctwl-encode", "plan", "--help")
     print(there.run("ctwl-conformance", "check"), end="")
     partners = ("--encoder", "ctwl-conformance adapter toy", "--decoder", "ctwl-conformance adapter decoder")
     there.run("ctwl-conformance", "run", "--quick", "--out", "report", *partners)

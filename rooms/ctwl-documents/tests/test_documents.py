@@ -26,11 +26,11 @@ from ctwl_decoder.files import read_text, texts_of
 from ctwl_decoder.kinds import hides_words
 from ctwl_decoder.report.wording import FOUND, TOO_SHORT
 from ctwl_decoder.text.variants import variants_of
-from ctwl_decoder.words import web_folder
 from ctwl_documents import html, opening
 from ctwl_documents.budget import Budget
 from ctwl_documents.layout import Glyph, text_of_pages
 from ctwl_documents.opening import kind_of, texts_in
+from ctwl_services.page.bundle import web_folder
 
 MARKED = recorded_texts.MARKED
 TEXTS, LETTER = MARKED["texts"], MARKED["texts"][7]

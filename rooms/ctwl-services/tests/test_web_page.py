@@ -19,11 +19,11 @@ from test_signposts import RECORDED, TRUSTED, URL
 from ctwl_decoder import Decoder
 from ctwl_decoder.command import main
 from ctwl_decoder.errors import InputUnreadable
-from ctwl_decoder.words import english, web_folder
+from ctwl_decoder.words import english
 from ctwl_protocol import get_profile
 from ctwl_protocol.registry import bundled
 from ctwl_services.page.build import build_page, policy_of, read_words
-from ctwl_services.page.bundle import bundle
+from ctwl_services.page.bundle import bundle, web_folder
 
 PROFILE = "org.ctwl.smollm2-135m.1"
 READ = "Look for a watermark"

@@ -18,12 +18,12 @@ from typing import Protocol
 from ctwl_decoder.errors import InputUnreadable, OptionOutOfRange
 from ctwl_decoder.options import MAX_CHARACTERS
 from ctwl_decoder.report import CHAT_TOKENS, ENOUGH_TOKENS, ENOUGH_WORDS
-from ctwl_decoder.words import english, web_folder
+from ctwl_decoder.words import english
 from ctwl_protocol.files import open_file
 from ctwl_protocol.profile import OFFLINE, Profile
 from ctwl_protocol.registry import Trusted
 
-from .bundle import bundle
+from .bundle import bundle, web_folder
 
 
 class Bounds(Protocol):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from importlib import resources
 from pathlib import Path
 
 _IMPORT = re.compile(r'^(import|export) \{([^}]*)\} from "(\./|\.\./)([\w./-]+\.js)";\n', re.M)
@@ -15,6 +16,13 @@ _JSON = re.compile(r'^import (\w+) from "(\./[\w./-]+\.json)" with \{ type: "jso
 _DECLARED = re.compile(r"^export (?:async )?(?:const|function\*?|class) (?:(\w+)|\[([\w, ]+)\])", re.M)
 _LISTED = re.compile(r"^export \{([^}]*)\};\n", re.M)
 _COMMENT = re.compile(r"^[ \t]*(?:/\*\*.*?\*/|//[^\n]*)\n", re.M | re.S)
+
+
+def web_folder() -> Path:
+    """The reader for browsers: in the wheel beside these modules, in a checkout a package of its own."""
+    package = Path(str(resources.files("ctwl_services")))
+    places = (package / "web", package.parents[3] / "packages" / "ctwl-web")
+    return next(each for each in places if (each / "page").is_dir())
 
 
 def bundle(entry: Path) -> str:

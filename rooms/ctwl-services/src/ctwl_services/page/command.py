@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ctwl_decoder.options import named_profiles
-from ctwl_decoder.words import web_folder
 from ctwl_protocol import get_profile
 from ctwl_protocol.command import closed_output_is_fine, command_parser, help_in
 from ctwl_protocol.environment import PROFILE, REGISTRY
@@ -23,6 +22,7 @@ from ctwl_protocol.profile import read_by_default
 from ctwl_protocol.registry import load_trusted
 
 from .build import build_page, read_words
+from .bundle import web_folder
 
 
 def main(argv: Sequence[str]) -> int:
