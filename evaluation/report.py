@@ -20,7 +20,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader
 
-from ctwl_protocol.registry.operator import fitting
+from ctwl_operations.registry import fitting
 
 from .plots import draw_all
 from .shared.experiment import RESULTS, ROOT

@@ -9,11 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ctwl_operations.registry import drafts
 from ctwl_protocol import registry
 from ctwl_protocol.files import write_atomically
 from ctwl_protocol.registry import Envelope
 from ctwl_protocol.registry.keys import public_bytes, test_key
-from ctwl_protocol.registry.operator import drafts
 
 _ISSUED = 1_767_225_600  # 2026-01-01
 _SUMMER = 1_782_864_000  # 2026-07-01

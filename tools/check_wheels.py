@@ -2,7 +2,8 @@
 
     python tools/check_wheels.py dist
 
-The wheels are installed into an empty environment, in order of dependence, and write and read a text.
+The wheels are installed into an empty environment, in order of dependence, and write and read a text. Each of those
+that are built on the decoder is also installed beside the decoder alone, by the extras that bring it.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ import venv
 import zipfile
 from pathlib import Path
 
+from distributions import ROOT, SOURCES
+
 PROMPT = "The council said on Tuesday that the new bridge over the river would"
 PROFILE = "org.ctwl.smollm2-135m.1"
-ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("ctwl_protocol", "ctwl_decoder", "ctwl_encoder", "ctwl_conformance")
+PACKAGES = [source.name for source in SOURCES]
 SCRIPTS = "Scripts" if os.name == "nt" else "bin"
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
@@ -57,11 +59,13 @@ def wheel(folder: Path, package: str) -> Path:
 
 
 class Environment:
-    """An empty virtual environment outside the source tree."""
+    """A virtual environment outside the source tree: empty, or with what another one has."""
 
-    def __init__(self, home: Path) -> None:
-        self.home = home
+    def __init__(self, home: Path, wheels: Path, beside: Environment | None = None) -> None:
+        self.home, self.wheels = home, wheels
         venv.create(home / "env", with_pip=True)
+        if beside:
+            (self.packages / "beside.pth").write_text(str(beside.packages), encoding="utf-8")
         self.constraints = home / "constraints.txt"
         lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
         locked = re.findall(r"^[^\s#]+==[^\\\n]+", lock, re.MULTILINE)
@@ -86,7 +90,17 @@ class Environment:
 
     def install(self, *wanted: str | Path) -> None:
         """Install with the dependencies that the metadata names, in the lock's versions."""
-        self.run("python", "-m", "pip", "install", "--quiet", "--constraint", self.constraints, *wanted)
+        there = ("--quiet", "--constraint", self.constraints, "--find-links", self.wheels)
+        self.run("python", "-m", "pip", "install", *there, *wanted)
+
+    @property
+    def packages(self) -> Path:
+        """The folder of its packages."""
+        return Path(self.run("python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
+
+    def decode(self, *arguments: str, stdin: str = "", status: int = 0) -> str:
+        """Run ``ctwl-decode``, also where the decoder is another environment's."""
+        return self.run("python", "-m", "ctwl_decoder", *arguments, stdin=stdin, status=status)
 
 
 WITHOUT_TORCH = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is not None)"
@@ -101,7 +115,6 @@ def check_reader(there: Environment, folder: Path) -> None:
         sys.exit(f"imported from {where.strip()}, not from the wheel")
     if "test registry" not in there.run("ctwl-registry", "show"):
         sys.exit("the wheel brings no registry")
-    there.run("ctwl-decode", "page", "--out", "page")
     there.run("ctwl-profile", "new", "com.example.mark.1", "--like", PROFILE, "--out", "mine.ctwl")
     marked = (ROOT / "packages/ctwl-decoder/tests/recorded/half.txt").read_text(encoding="utf-8")
     report = json.loads(there.run("ctwl-decode", "--json", "--profile", PROFILE, "-", stdin=marked))
@@ -118,7 +131,8 @@ def check_reader(there: Environment, folder: Path) -> None:
     there.run("ctwl-decode", "--profile", PROFILE, "--device", "auto", "--full", "-", stdin=marked, status=2)
     there.run("python", "-c", WITHOUT_TORCH)
     print(f"the reader's environment has {size_of(there)} MB")
-    there.run("ctwl-decode", "serve", status=2)  # without its extra
+    for alone in ("serve", "scan", "prove"):
+        there.decode(alone, status=2)  # it is in another package
 
 
 def check_writer_without_torch(there: Environment, folder: Path) -> None:
@@ -133,36 +147,81 @@ def check_writer_without_torch(there: Environment, folder: Path) -> None:
 
 def size_of(there: Environment) -> int:
     """Megabytes of an environment's packages, pip left aside."""
-    packages = Path(there.run("python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
-    files = (
-        file for part in packages.iterdir() if not part.name.startswith("pip") for file in [part, *part.rglob("*")]
-    )
+    parts = (part for part in there.packages.iterdir() if not part.name.startswith("pip"))
+    files = (file for part in parts for file in [part, *part.rglob("*")])
     return round(sum(file.lstat().st_size for file in files if file.is_file()) / 1e6)
 
 
-def check_extras(there: Environment, folder: Path) -> None:
-    """The web service and the scan of many documents, without torch."""
-    there.install(f"{wheel(folder, 'ctwl_decoder')}[serve,scan]")
-    there.run(
-        "python",
-        "-c",
-        "from ctwl_decoder.apps.serve import app; from ctwl_protocol.proxy import open_proxy; "
-        f"app.create_app(open_proxy('{PROFILE}'))",
-    )
+PAGE = "<!doctype html><title>A page</title><p>Too short.</p>"
+SERVICE = (
+    "from ctwl_services.serve.app import create_app; from ctwl_protocol.proxy import open_proxy; "
+    f"create_app(open_proxy('{PROFILE}')); import scipy, ctwl_services.detector.app"
+)
+KEEPER = "import sys; from ctwl_protocol.registry.command import main; sys.exit(main(sys.argv[1:]))"
+
+
+def check_documents(there: Environment) -> None:
+    """A page is opened."""
+    told = there.decode("--light", "--profile", PROFILE, "-", stdin=PAGE, status=1)
+    if "3 tokens" not in told:
+        sys.exit(f"not the words of the page: {told}")
+
+
+def check_corpora(there: Environment) -> None:
+    """Many texts are read."""
     (there.home / "texts.jsonl").write_text('{"text": "Too short."}\n{"text": 7}\n', encoding="utf-8")
-    files = ("texts.jsonl", "--out", "found.parquet")
-    found = there.run("ctwl-decode", "scan", *files, "--all-codes", "--profile", PROFILE)
+    files = ("texts.jsonl", "--out", "found.parquet", "--overwrite")
+    found = there.decode("scan", *files, "--all-codes", "--light", "--profile", PROFILE)
     if "documents  2" not in found or "1 text-missing, first in" not in found:
         sys.exit(f"scanned: {found}")
+
+
+def check_services(there: Environment) -> None:
+    """A page is made, and the service and the detector can start."""
+    there.decode("page", "--out", "page")
+    there.run("python", "-c", SERVICE)
+    there.run("ctwl-detector", "--help")
+
+
+def check_operations(there: Environment) -> None:
+    """A registry is begun, and a log is asked for."""
+    key = there.run("python", "-c", KEEPER, "keygen", "a.key").strip()
+    there.run("python", "-c", KEEPER, "init", "--root-key", key, "--registry-key", key, status=2)  # one key, two roles
+    there.run("python", "-m", "ctwl_encoder", "audit", "ctwl.log", status=2)  # there is none
+    there.decode("verify", "--help")
+
+
+ROOMS = {
+    ("ctwl-decoder[documents]",): check_documents,
+    ("ctwl-decoder[scan]", "ctwl-decoder[ray]"): check_corpora,
+    ("ctwl-decoder[serve]", "ctwl-decoder[detector]"): check_services,
+    ("ctwl-operations",): check_operations,
+}
+"""What is installed beside the decoder alone, and what is then to work."""
+
+
+def check_rooms(core: Environment, home: Path) -> None:
+    """Each room beside the decoder, by the extras that bring it, and without the other rooms."""
+    version = wheel(core.wheels, "ctwl_decoder").name.split("-")[1]
+    for number, (names, check) in enumerate(ROOMS.items()):
+        (home / str(number)).mkdir()
+        there = Environment(home / str(number), core.wheels, core)
+        for name in names:
+            there.install(f"{name}=={version}")
+            there.run("python", "-c", WITHOUT_TORCH)
+            check(there)
+        print(f"{' '.join(names)} adds {size_of(there)} MB")
 
 
 def check_conformance(there: Environment, folder: Path) -> None:
     """The vectors and the quick suite, by the installed reference, which writes with torch."""
     there.install(*re.findall(r"^torch==.+", (ROOT / "requirements-dev.txt").read_text(encoding="utf-8"), re.MULTILINE))
     there.install(f"{wheel(folder, 'ctwl_protocol')}[proxy]")
-    there.install(f"{wheel(folder, 'ctwl_encoder')}[torch]")
+    there.install(f"{wheel(folder, 'ctwl_encoder')}[torch]", f"{wheel(folder, 'ctwl_decoder')}[torch]")
     print(f"with torch the environment has {size_of(there)} MB")
-    there.install(wheel(folder, "ctwl_conformance"))
+    there.install(f"{wheel(folder, 'ctwl_conformance')}[reference,http]", f"{wheel(folder, 'ctwl_encoder')}[plan]")
+    there.install(f"{wheel(folder, 'ctwl_services')}[torch]")
+    there.run("ctwl-encode", "plan", "--help")
     print(there.run("ctwl-conformance", "check"), end="")
     partners = ("--encoder", "ctwl-conformance adapter toy", "--decoder", "ctwl-conformance adapter decoder")
     there.run("ctwl-conformance", "run", "--quick", "--out", "report", *partners)
@@ -185,9 +244,10 @@ def main(folder: Path) -> None:
     for package in PACKAGES:
         check_package(folder, package, version)
     with tempfile.TemporaryDirectory() as scratch:
-        there = Environment(Path(scratch).resolve())
+        home = Path(scratch).resolve()
+        there = Environment(home, folder.resolve())
         check_reader(there, folder)
-        check_extras(there, folder)
+        check_rooms(there, home)
         check_writer_without_torch(there, folder)
         check_conformance(there, folder)
         check_round_trip(there)

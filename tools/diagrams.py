@@ -33,11 +33,12 @@ class Diagram:
 
 DIAGRAMS = {
     "packages": Diagram(
-        "Who imports whom: encoder and decoder import the protocol, the suite and the experiments import all",
+        "Who imports whom: encoder and decoder the protocol, the rooms all three, the suite and the experiments all",
         {
             "protocol": (2, 1, "ctwl-protocol"),
             "encoder": (1, 0, "ctwl-encoder|writes codes"),
             "decoder": (1, 2, "ctwl-decoder|reads codes"),
+            "rooms": (0, 1, "rooms/|by public names"),
             "suite": (0, 0, "ctwl-conformance"),
             "experiments": (0, 2, "evaluation"),
         },
@@ -45,6 +46,8 @@ DIAGRAMS = {
             ("encoder", "protocol", ""),
             ("decoder", "protocol", ""),
             ("encoder", "decoder", "relays read"),
+            ("rooms", "encoder", ""),
+            ("rooms", "decoder", ""),
             ("suite", "encoder", ""),
             ("suite", "decoder", ""),
             ("experiments", "decoder", ""),

@@ -15,13 +15,12 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from ctwl_decoder.apps.page.build import filled, json_block, read_words, reader_data
-from ctwl_decoder.apps.page.bundle import bundle
 from ctwl_decoder.options import MAX_CHARACTERS
-from ctwl_decoder.words import web_folder
 from ctwl_protocol import __version__, get_profile
 from ctwl_protocol.profile import Profile, read_by_default
 from ctwl_protocol.registry import Trusted, bundled
+from ctwl_services.page.build import filled, json_block, read_words, reader_data
+from ctwl_services.page.bundle import bundle, web_folder
 
 DIST = Path(__file__).resolve().parents[1] / "dist"
 EPOCH = (1980, 1, 1, 0, 0, 0)

@@ -29,8 +29,7 @@ import atheris
 
 with atheris.instrument_imports(include=["ctwl_protocol"]):
     from ctwl_protocol import CTWLError, Profile, canonical, get_profile, published_names, secret_file
-    from ctwl_protocol.registry import Envelope, Registry, Root, append_only, bundled, store, workflow
-    from ctwl_protocol.registry.operator import display
+    from ctwl_protocol.registry import Envelope, Registry, Root, append_only, bundled, display, store, workflow
 
 Parser = Callable[[bytes], None]
 

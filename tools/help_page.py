@@ -13,41 +13,26 @@ from pathlib import Path
 from unittest import mock
 
 import ctwl_conformance.command
-import ctwl_decoder.apps.command
-import ctwl_decoder.apps.detector.command
+import ctwl_decoder.command
 import ctwl_encoder.command
 import ctwl_encoder.integrations.llama_cpp.server
 import ctwl_protocol.profile.command
-import ctwl_protocol.registry.operator.command
+import ctwl_protocol.registry.command
+import ctwl_services.detector.command
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "commands.md"
 
 Main = Callable[[Sequence[str] | None], object]
 
 COMMANDS: dict[str, tuple[Main, tuple[str, ...]]] = {
-    "ctwl-decode": (ctwl_decoder.apps.command.main, ("", "page", "serve", "scan", "resolve", "ask", "prove", "verify")),
-    "ctwl-detector": (ctwl_decoder.apps.detector.command.main, ("",)),
-    "ctwl-encode": (ctwl_encoder.command.main, ("", "plan", "audit", "compliance")),
+    "ctwl-decode": (ctwl_decoder.command.main, ("", *ctwl_decoder.command.ADDITIONS.names)),
+    "ctwl-detector": (ctwl_services.detector.command.main, ("",)),
+    "ctwl-encode": (ctwl_encoder.command.main, ("", *ctwl_encoder.command.ADDITIONS.names)),
     "ctwl-llama-server": (ctwl_encoder.integrations.llama_cpp.server.main, ("",)),
     "ctwl-profile": (ctwl_protocol.profile.command.main, ("", "new", "for-user", "show", "commit", "certified")),
     "ctwl-registry": (
-        ctwl_protocol.registry.operator.command.main,
-        (
-            "",
-            "keygen",
-            "init",
-            "rotate",
-            "add",
-            "enter",
-            "contact",
-            "detector",
-            "retire",
-            "renew",
-            "sign",
-            "verify",
-            "update",
-            "show",
-        ),
+        ctwl_protocol.registry.command.main,
+        ("", "update", "verify", "show", *ctwl_protocol.registry.command.ADDITIONS.names),
     ),
     "ctwl-conformance": (
         ctwl_conformance.command.main,

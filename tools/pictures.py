@@ -22,12 +22,12 @@ from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 from ctwl_decoder import Decoders
-from ctwl_decoder.apps.page.build import build_page
 from ctwl_decoder.report.html import html_report
-from ctwl_decoder.words import web_folder
 from ctwl_protocol import get_profile
 from ctwl_protocol.profile import read_by_default
 from ctwl_protocol.registry import bundled
+from ctwl_services.page.build import build_page
+from ctwl_services.page.bundle import web_folder
 
 PICTURES = Path(__file__).resolve().parents[1] / "docs" / "pictures"
 EXAMPLES = web_folder() / "page" / "examples"

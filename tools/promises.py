@@ -15,17 +15,17 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from distributions import ROOT, SOURCES
 from help_page import COMMANDS, help_of
 from pydantic import BaseModel
 
 from ctwl_decoder import Report
 
-ROOT = Path(__file__).resolve().parents[1]
 FILE = Path(__file__).with_name("promises.txt")
-PACKAGES = ("ctwl_protocol", "ctwl_encoder", "ctwl_decoder", "ctwl_conformance")
 _MARKS: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
 
 
@@ -55,10 +55,10 @@ def public(name: str, value: Any) -> Iterator[str]:
     ours = [base for base in value.__mro__ if base.__module__.startswith("ctwl_")]
     for each in sorted({each for base in ours for each in vars(base) if not each.startswith(("_", "model_"))}):
         member = getattr(value, each)
-        if inspect.isroutine(member):
-            yield f"{name}.{each}{signature(member)}"
-        elif isinstance(member, property):
+        if isinstance(member, (property, cached_property)):
             yield f"{name}.{each}"
+        elif inspect.isroutine(member):
+            yield f"{name}.{each}{signature(member)}"
 
 
 def fields(name: str, schema: dict[str, Any]) -> Iterator[str]:
@@ -78,18 +78,18 @@ def command(name: str, told: str) -> Iterator[str]:
 def promises() -> set[str]:
     """All that there is now."""
     found = set[str]()
-    for package in PACKAGES:
-        module = importlib.import_module(package)
-        for name in module.__all__:
-            found |= set(public(f"{package}.{name}", getattr(module, name)))
+    for source in SOURCES:
+        module = importlib.import_module(source.name)
+        for name in getattr(module, "__all__", ()):
+            found |= set(public(f"{source.name}.{name}", getattr(module, name)))
     for name, (main, subcommands) in COMMANDS.items():
         for each in subcommands:
             found |= set(command(f"{name} {each}".strip(), help_of(main, each)))
     found |= set(fields("ctwl-decode --json", Report.model_json_schema()))
     for file in sorted((ROOT / "conformance-tests" / "schemas").glob("*.json")):
         found |= set(fields(file.name, json.loads(file.read_text(encoding="utf-8"))))
-    for source in [*ROOT.glob("packages/*/src/**/*.py"), *ROOT.glob("conformance-tests/src/**/*.py")]:
-        found |= {f"format {each}" for each in re.findall(r'"(ctwl-[a-z-]+/\d+)"', source.read_text(encoding="utf-8"))}
+    for file in [file for source in SOURCES for file in source.rglob("*.py")]:
+        found |= {f"format {each}" for each in re.findall(r'"(ctwl-[a-z-]+/\d+)"', file.read_text(encoding="utf-8"))}
     return found
 
 

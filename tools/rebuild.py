@@ -1,4 +1,4 @@
-"""Build the four packages, so that everyone gets the same bytes of one commit.
+"""Build all packages, so that everyone gets the same bytes of one commit.
 
     python tools/rebuild.py dist                    the working tree
     python tools/rebuild.py FOLDER --compare        two builds of the commit, held to each other and to what FOLDER has
@@ -19,8 +19,8 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("packages/ctwl-protocol", "packages/ctwl-encoder", "packages/ctwl-decoder", "conformance-tests")
+from distributions import FOLDERS, ROOT
+
 NOBODY = "65534"
 
 
@@ -67,8 +67,9 @@ def commit_time() -> dict[str, str]:
 
 def build(builder: Builder, source: Path, out: Path) -> None:
     """Build the sdist and the wheel of each package of a tree into a folder."""
-    for package in PACKAGES:
-        builder.run([sys.executable, "-m", "build", "--no-isolation", "--outdir", out, source / package], source)
+    for folder in FOLDERS:
+        package = source / folder.relative_to(ROOT)
+        builder.run([sys.executable, "-m", "build", "--no-isolation", "--outdir", out, package], source)
 
 
 def build_commit(builder: Builder, home: Path) -> Path:

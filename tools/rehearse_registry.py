@@ -26,9 +26,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ctwl_operations.registry import drafts
 from ctwl_protocol.registry import Envelope, Registry
 from ctwl_protocol.registry.keys import public_bytes, test_key
-from ctwl_protocol.registry.operator import drafts
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "implementers" / "registry.md"
@@ -38,7 +38,7 @@ DAY = 86_400
 
 CLOCK = """import os, sys, time
 time.time = lambda: float(os.environ["REHEARSED_TIME"])
-from ctwl_protocol.registry.operator.command import main
+from ctwl_protocol.registry.command import main
 sys.exit(main())
 """
 """``ctwl-registry`` on the day of the rehearsal."""

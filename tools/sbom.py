@@ -24,12 +24,11 @@ from cyclonedx.model.bom import Bom, BomMetaData
 from cyclonedx.model.component import Component
 from cyclonedx.model.license import LicenseExpression
 from cyclonedx.output.json import JsonV1Dot6
+from distributions import ROOT
 from packageurl import PackageURL
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from rebuild import commit_time, digests
-
-ROOT = Path(__file__).resolve().parents[1]
 
 
 class Packages:

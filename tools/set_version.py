@@ -11,14 +11,14 @@ import re
 import sys
 from pathlib import Path
 
+from distributions import FOLDERS, ROOT
+
 from ctwl_protocol import __version__
 
-ROOT = Path(__file__).resolve().parents[1]
-
-PYTHON = (
-    "packages/ctwl-protocol/src/ctwl_protocol/__init__.py", "packages/ctwl-encoder/pyproject.toml",
-    "packages/ctwl-decoder/pyproject.toml", "conformance-tests/pyproject.toml", "docs/verify.md",
-)  # fmt: skip
+PYTHON = [
+    "packages/ctwl-protocol/src/ctwl_protocol/__init__.py", "docs/verify.md",
+    *(f"{folder.relative_to(ROOT)}/pyproject.toml" for folder in FOLDERS if folder.name != "ctwl-protocol"),
+]  # fmt: skip
 """Files that have the version as Python writes it."""
 
 NODE = (

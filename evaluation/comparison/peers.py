@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 import ctwl_decoder
 import ctwl_protocol
 from ctwl_encoder.models import pad_on_the_left
-from ctwl_encoder.plan.statistics import shared_runs
+from ctwl_operations.plan.statistics import shared_runs
 
 from ..shared import real_models
 from ..shared.answers import prompts_of

@@ -24,12 +24,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ctwl_decoder import Decoder
-from ctwl_decoder.apps.ask.asking import ask_all, queries
-from ctwl_decoder.apps.ask.model import Query, Reply
-from ctwl_decoder.apps.ask.wire import Network
-from ctwl_decoder.apps.detector.detect import Detector
-from ctwl_decoder.apps.detector.settings import read_settings
 from ctwl_protocol.registry import Trusted
+from ctwl_services.ask.asking import ask_all, queries
+from ctwl_services.ask.model import Query, Reply
+from ctwl_services.ask.wire import Network
+from ctwl_services.detector.detect import Detector
+from ctwl_services.detector.settings import read_settings
 
 from ..shared.detectors import PROVIDERS, Provider, registry, serving, written_settings
 from ..shared.experiment import Options, Result, experiment, tracked

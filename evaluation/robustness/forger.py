@@ -26,16 +26,16 @@ import numpy as np
 from scipy import stats
 
 from ctwl_decoder import Decoder
-from ctwl_decoder.apps.prove import Proof, verify
 from ctwl_decoder.statistics.null import null_of
 from ctwl_decoder.statistics.scored_positions import ScoreTable
 from ctwl_encoder import Encoder, Strategy
 from ctwl_encoder.models import load_model
+from ctwl_operations.prove import Proof, verify
+from ctwl_operations.registry import drafts
 from ctwl_protocol import Profile, get_profile
 from ctwl_protocol.profile.private import certificate_of, certified, commitment
 from ctwl_protocol.proxy import Proxy, find_files, open_proxy
 from ctwl_protocol.registry import bundled
-from ctwl_protocol.registry.operator import drafts
 
 from ..shared.cache import kept_rivals
 from ..shared.experiment import OFFLINE, VANILLA, Options, Result, experiment, tracked

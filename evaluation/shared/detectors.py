@@ -21,18 +21,18 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ctwl_decoder import Decoder
-from ctwl_decoder.apps.ask.asking import ask_all, queries, together
-from ctwl_decoder.apps.ask.wire import Network
-from ctwl_decoder.apps.ask.wording import in_lines, to_be_sent
+from ctwl_operations.registry import drafts
 from ctwl_protocol.registry import Envelope, Trusted, keys
-from ctwl_protocol.registry.operator import drafts
 from ctwl_protocol.registry.workflow import begin
+from ctwl_services.ask.asking import ask_all, queries, together
+from ctwl_services.ask.wire import Network
+from ctwl_services.ask.wording import in_lines, to_be_sent
 
 from .experiment import OFFLINE
 from .outcomes import LEVEL
 from .texts import VERSION, Recipe, Writer
 
-_SERVE = "from ctwl_decoder.apps.detector.command import main; raise SystemExit(main())"
+_SERVE = "from ctwl_services.detector.command import main; raise SystemExit(main())"
 
 
 @dataclass(frozen=True)

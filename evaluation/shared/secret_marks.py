@@ -27,9 +27,9 @@ from transformers import (
     WatermarkingConfig,
 )
 
-from ctwl_decoder.apps.detector import p_values
-from ctwl_decoder.apps.detector.philox import CONTEXT, context_of, philox_words, uniform
 from ctwl_encoder.integrations.transformers import ProcessorConfig
+from ctwl_services.detector import p_values
+from ctwl_services.detector.philox import CONTEXT, context_of, philox_words, uniform
 
 DEPTH = 30
 """Rounds of the tournament, as in the paper's experiments."""

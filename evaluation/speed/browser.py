@@ -20,9 +20,9 @@ import numpy as np
 from playwright.sync_api import sync_playwright
 
 from ctwl_decoder import Decoder
-from ctwl_decoder.apps.page.build import build_page
 from ctwl_protocol import get_profile
 from ctwl_protocol.registry import bundled
+from ctwl_services.page.build import build_page
 
 from ..shared.experiment import OFFLINE, Options, Result, experiment, tracked
 

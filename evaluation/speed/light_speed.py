@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from ctwl_corpora import Settings
+from ctwl_corpora.scan.chunks import ChunkReader
+from ctwl_corpora.scan.job import scan
 from ctwl_decoder import Decoder
-from ctwl_decoder.apps.scan.chunks import ChunkReader
-from ctwl_decoder.apps.scan.job import scan
-from ctwl_decoder.batch import Settings
 from ctwl_decoder.options import SCREEN
 from ctwl_protocol.registry import load_trusted
 

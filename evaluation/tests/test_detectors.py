@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ctwl_decoder.apps.ask.asking import queries
-from ctwl_decoder.apps.ask.model import Reply
-from ctwl_decoder.apps.detector.detect import Detector
-from ctwl_decoder.apps.detector.settings import Ctwl
+from ctwl_services.ask.asking import queries
+from ctwl_services.ask.model import Reply
+from ctwl_services.detector.detect import Detector
+from ctwl_services.detector.settings import Ctwl
 from evaluation.reading.routing import is_own, misbehaving
 from evaluation.shared.detectors import PROVIDERS, main, registry
 from evaluation.shared.experiment import OFFLINE

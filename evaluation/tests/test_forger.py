@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from ctwl_decoder import Decoder
-from ctwl_decoder.apps.prove import Proof, Verification, verify
+from ctwl_operations.prove import Proof, Verification, verify
+from ctwl_operations.registry import drafts
 from ctwl_protocol import Profile
 from ctwl_protocol.profile.private import commitment
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.registry import bundled
-from ctwl_protocol.registry.operator import drafts
 from evaluation.robustness import forger
 from evaluation.robustness.forger import CODE, FITTED, forged
 from evaluation.shared.forging import Pairs, fitted_ids

@@ -74,7 +74,7 @@ def test_the_registry_warns_of_the_beacons_that_were_measured(tmp_path: Path) ->
 
 def test_every_experiment_that_a_file_cites_is_there() -> None:
     files = [*ROOT.glob("*.md"), ROOT / "Makefile", ROOT / "mkdocs.yml"]
-    for folder in ("docs", "spec", "tools", "packages", "evaluation"):
+    for folder in ("docs", "spec", "tools", "packages", "rooms", "evaluation"):
         files += [file for kind in ("md", "py", "j2") for file in (ROOT / folder).rglob(f"*.{kind}")]
     for file in (file for file in files if not {"kept", "node_modules"} & set(file.parts)):
         text = file.read_text(encoding="utf-8")

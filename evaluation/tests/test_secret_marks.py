@@ -10,8 +10,8 @@ import torch
 from transformers import SynthIDTextWatermarkingConfig
 
 from ctwl_decoder import Decoder
-from ctwl_decoder.apps.detector.p_values import _chernoff, transform, weights_of
-from ctwl_decoder.apps.detector.philox import CONTEXT, philox, philox_words
+from ctwl_services.detector.p_values import _chernoff, transform, weights_of
+from ctwl_services.detector.philox import CONTEXT, philox, philox_words
 from evaluation.shared.secret_marks import DEPTH, SECRET, Gumbel, SynthId
 from evaluation.shared.texts import Recipe, Writer
 

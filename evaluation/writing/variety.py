@@ -30,8 +30,8 @@ from ctwl_decoder import Decoder
 from ctwl_encoder import Encoder
 from ctwl_encoder.core.shares import share_for
 from ctwl_encoder.options import GenerationOptions
-from ctwl_encoder.plan.statistics import shared_runs
-from ctwl_encoder.plan.writing import Text, write_batch
+from ctwl_operations.plan.statistics import shared_runs
+from ctwl_operations.plan.writing import Text, write_batch
 from ctwl_protocol import Beacon
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.text.positions import positions

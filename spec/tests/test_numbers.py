@@ -231,7 +231,7 @@ def test_a_checkout_without_symbolic_links_says_so() -> None:
         numbers.linked(os.fsencode((ROOT / link).readlink().as_posix()))
 
 
-CODE = ("packages/*/src/**/*.py", "packages/ctwl-web/src/*.js", "packages/ctwl-web/page/*.js",
+CODE = ("packages/*/src/**/*.py", "rooms/*/src/**/*.py", "packages/ctwl-web/src/*.js", "packages/ctwl-web/page/*.js",
         "conformance-tests/src/**/*.py", "conformance-tests/independent/**/*.js")  # fmt: skip
 NOT_LEVELS = {"race/kernel.py": 1}  # from where on a series is exact enough
 
@@ -284,7 +284,13 @@ def test_a_page_states_the_level_of_the_file(name: str) -> None:
 def test_no_other_page_states_the_level() -> None:
     level = re.compile(rf"(?<![\w.])(?:{DECIMAL}|{power_of_ten(LEVEL)}|{ONE_OF}|one of ten thousand)(?![\w.]*\w)")
     found = {}
-    for path in [*ROOT.glob("docs/**/*.md"), *ROOT.glob("*.md"), *ROOT.glob("*/*.md"), *ROOT.glob("packages/*/*.md")]:
+    for path in [
+        *ROOT.glob("docs/**/*.md"),
+        *ROOT.glob("*.md"),
+        *ROOT.glob("*/*.md"),
+        *ROOT.glob("packages/*/*.md"),
+        *ROOT.glob("rooms/*/*.md"),
+    ]:
         name = str(path.relative_to(ROOT))
         text = "" if name.startswith(("spec/", "evaluation/")) or path.name == "commands.md" else page(name)
         for words in [*PAGES.get(name, ()), *MEASURED.get(name, ())]:

@@ -35,20 +35,20 @@ ELSEWHERE = {
     r"make demo": ("tools/tests/test_commands.py", "def test_the_demonstration"),
     r"vllm serve": ("packages/ctwl-encoder/tests/vllm/test_server.py", "serve"),
     r"ctwl-llama-server": ("packages/ctwl-encoder/tests/llama_cpp/test_server.py", "ctwl-llama-server"),
-    r"ctwl-decode (--together|paper\.pdf) ": ("packages/ctwl-decoder/tests/test_documents.py", "*LIGHT, str(tmp_path)"),
-    r"ctwl-decode resolve|curl \S+/v1/resolve": ("packages/ctwl-decoder/tests/test_service.py", "/v1/"),
-    r"ctwl-decode serve --ask ": ("packages/ctwl-decoder/tests/test_ask.py", "Network({HOST"),
-    r"ctwl-decode ask ": ("packages/ctwl-decoder/tests/test_ask.py", 'main(["ask", '),
-    r"ctwl-detector ": ("packages/ctwl-decoder/tests/test_detector.py", "main([str("),
+    r"ctwl-decode (--together|paper\.pdf) ": ("rooms/ctwl-documents/tests/test_documents.py", "*LIGHT, str(tmp_path)"),
+    r"ctwl-decode resolve|curl \S+/v1/resolve": ("rooms/ctwl-services/tests/test_service.py", "/v1/"),
+    r"ctwl-decode serve --ask ": ("rooms/ctwl-services/tests/test_ask.py", "Network({HOST"),
+    r"ctwl-decode ask ": ("rooms/ctwl-services/tests/test_ask.py", 'main(["ask", '),
+    r"ctwl-detector ": ("rooms/ctwl-services/tests/test_detector.py", "main([str("),
     r"python -c .*question|curl .*127.0.0.1:8080/ |ctwl-registry (init --root-key \$A|add pr|sign root.ctwl a.k)": (
         "tools/tests/test_commands.py",
         "def test_a_detector_on_this_machine_is_asked_end_to_end",
     ),
-    r"ctwl-encode plan ": ("packages/ctwl-encoder/tests/test_plan.py", 'main(["plan", '),
-    r"ctwl-encode compliance ": ("packages/ctwl-encoder/tests/test_compliance.py", 'main(["compliance", '),
+    r"ctwl-encode plan ": ("rooms/ctwl-operations/tests/test_plan.py", 'main(["plan", '),
+    r"ctwl-encode compliance ": ("rooms/ctwl-operations/tests/test_compliance.py", 'main(["compliance", '),
     r"ctwl-encode audit |grep ": ("packages/ctwl-encoder/tests/test_log.py", 'main(["audit", '),
-    r"ctwl-registry (detector|sign .* x\.key)": ("packages/ctwl-protocol/tests/test_registry_command.py", "sign "),
-    r"ctwl-decode scan .*--ray": ("packages/ctwl-decoder/tests/test_ray.py", "map_batches"),
+    r"ctwl-registry (detector|sign .* x\.key)": ("rooms/ctwl-operations/tests/test_registry_command.py", "sign "),
+    r"ctwl-decode scan .*--ray": ("rooms/ctwl-corpora/tests/test_ray.py", "map_batches"),
     r"(CTWL_SLOW=1 )?node ": ("conformance-tests/tests/test_independent.py", "node"),
     r"(\.venv/bin/)?ctwl-conformance |pytest --ctwl": ("conformance-tests/tests/test_run.py", "-m ctwl_conformance"),
     r"python -m evaluation\b": ("evaluation/tests/test_experiments.py", "experiments()"),
@@ -112,7 +112,8 @@ def is_elsewhere(command: str) -> bool:
     return any(re.match(pattern, command) for pattern in [*ELSEWHERE, CHANGES_A_CHECKOUT])
 
 
-READMES = [path.relative_to(ROOT).as_posix() for path in [ROOT / "README.md", *ROOT.glob("packages/*/README.md")]]
+WITH_README = [ROOT, *ROOT.glob("packages/*"), *ROOT.glob("rooms/*")]
+READMES = [(folder / "README.md").relative_to(ROOT).as_posix() for folder in WITH_README]
 RUN = [f"{DOCS}index.md", *(DOCS + page for session in SESSIONS for page in session)]
 
 

@@ -12,9 +12,9 @@ import document_files
 import pytest
 from docs_site import ROOT
 
-from ctwl_decoder import errors
-from ctwl_decoder.apps.page.build import read_words
-from ctwl_decoder.documents import budget, kinds, opening
+from ctwl_decoder import errors, kinds
+from ctwl_documents import budget, opening
+from ctwl_services.page.build import read_words
 
 SCRIPT = """
 import { files } from "./test/made.js";
@@ -141,5 +141,5 @@ def test_the_page_opens_a_file_of_each_kind_as_the_command_does_or_names_it() ->
             assert len(words) == 1 + len(opened["left"]), name  # the page leaves what is attached to a mail
             assert same(opened["text"]) == same(words[0]), name
         else:
-            kind = kinds.kind_of(files[name])
+            kind = opening.kind_of(files[name])
             assert kind is not None and opened == {"kind": kind.name}, name

@@ -17,9 +17,10 @@ from running_service import serving_files
 from test_signposts import RECORDED, TRUSTED, URL
 
 from ctwl_decoder import Decoder
-from ctwl_decoder.words import english, web_folder
+from ctwl_decoder.words import english
 from ctwl_protocol.profile import OFFLINE
 from ctwl_protocol.registry import bundled
+from ctwl_services.page.bundle import web_folder
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright")
 from chromium import CHROMIUM, Browser, chromium_with

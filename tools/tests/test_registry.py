@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 import rehearse_registry as rehearsal
 
-from ctwl_protocol.registry.operator.command import _parser
+from ctwl_operations.registry import command as keeping
+from ctwl_protocol.registry import command as following
 
 PLACE = "/.well-known/ctwl-registry.txt"
 PAGE = rehearsal.PAGE.read_text(encoding="utf-8")
@@ -27,7 +28,8 @@ def test_every_command_of_the_runbook_is_one_that_there_is() -> None:
     lines = re.findall(r"^ctwl-registry ((?!--version).*?)(?: \||$| >)", "\n".join(scripts), re.M)
     assert len(lines) > 40
     for line in lines:
-        _parser().parse_args(shlex.split(re.sub(r"\$\(cat \S+\)", "ab" * 32, line)))
+        known = keeping if line.partition(" ")[0] in following.ADDITIONS.names else following
+        known._parser().parse_args(shlex.split(re.sub(r"\$\(cat \S+\)", "ab" * 32, line)))
 
 
 def test_a_block_says_who_does_what_when_and_how_it_ends() -> None:
@@ -63,7 +65,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         environment |= {f"GIT_{role}_NAME": "x", f"GIT_{role}_EMAIL": "x@example.org"}
     programs = tmp_path / "bin"
     programs.mkdir()
-    command = "import sys; from ctwl_protocol.registry.operator.command import main; sys.exit(main())"
+    command = "import sys; from ctwl_protocol.registry.command import main; sys.exit(main())"
     (programs / "ctwl-registry").write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "{command}" "$@"\n')
     (programs / "ctwl-registry").chmod(0o755)
     for name, value in {**environment, "PATH": f"{programs}:{os.environ['PATH']}"}.items():

@@ -12,12 +12,13 @@ import rebuild
 import sbom
 import set_version
 import yaml
+from distributions import ROOT
 
 from ctwl_protocol import __version__
 
 WORKFLOWS = [
-    *sorted((rebuild.ROOT / ".github" / "workflows").glob("*.yml")),
-    *sorted((rebuild.ROOT / "interop" / "registry" / "workflows").glob("*.yml")),
+    *sorted((ROOT / ".github" / "workflows").glob("*.yml")),
+    *sorted((ROOT / "interop" / "registry" / "workflows").glob("*.yml")),
 ]
 FETCHES = r"\b(pip|pipx|uv|npm|npx|curl|wget|apt-get|docker|make|sudo)\b"
 """Words of commands that may fetch a program; `make` installs an environment."""
@@ -100,11 +101,11 @@ def test_a_job_that_can_publish_fetches_no_program(workflow: Path) -> None:
 
 def test_what_is_published_comes_from_a_job_that_fetches_by_digest_alone() -> None:
     """`make sbom` and `make rebuild` install the lock, and nothing else, whose digests pip checks."""
-    found = jobs(rebuild.ROOT / ".github" / "workflows" / "release.yml")
+    found = jobs(ROOT / ".github" / "workflows" / "release.yml")
     handed = {name for name, job in found.items() if "upload-artifact" in json.dumps(job)}
     assert handed == {"build"}
     makes = re.findall(r"make (\S+)", " ".join(step.get("run", "") for step in found["build"]["steps"]))
-    makefile = (rebuild.ROOT / "Makefile").read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     needs = {target: re.findall(rf"^{target}: (.*?) *##", makefile, re.M)[0] for target in (*makes, "dist")}
     assert needs == {"sbom": "dist", "rebuild": "$(LOCKED)", "dist": "$(LOCKED)"}
     recipe = re.findall(r"^\$\(LOCKED\):.*\n((?:\t.*\n)+)", makefile, re.M)[0]
@@ -118,10 +119,8 @@ def test_all_packages_get_a_version_by_one_command() -> None:
     pins = [line for text in new.values() for line in re.findall(r"ctwl-[a-z]+(?:\[\w,]+\])?==([\w.]+)", text)]
     assert len(pins) > 2 and set(pins) == {"9.8.7rc6"}
     forms = (__version__, set_version.for_node(__version__))
-    listed = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=rebuild.ROOT, capture_output=True, text=True, check=True
-    ).stdout
-    files = {rebuild.ROOT / name for name in listed.split("\0") if re.search(r"\.(py|toml|json|js|cff|ya?ml)$", name)}
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    files = {ROOT / name for name in listed.split("\0") if re.search(r"\.(py|toml|json|js|cff|ya?ml)$", name)}
     found = {file for file in files if any(form in file.read_text(encoding="utf-8") for form in forms)}
     assert found <= set(new)
 

@@ -11,6 +11,7 @@ import figures
 import help_page
 import pytest
 import yaml
+from distributions import FOLDERS, SOURCES
 from docs_site import DOCS, FORGE, ROOT, pages, rewritten, slug, spec_parts
 
 from ctwl_decoder.report.wording import (
@@ -27,7 +28,7 @@ from ctwl_decoder.report.wording import (
 from ctwl_encoder import Strategy
 from ctwl_protocol.numbers import NUMBERS
 
-READMES = [ROOT / "README.md", *sorted((ROOT / "packages").glob("*/README.md"))]
+READMES = [ROOT / "README.md", *sorted({*ROOT.glob("packages/*/README.md"), *ROOT.glob("rooms/*/README.md")})]
 PAGES = [ROOT / page for page in pages()]
 INTEGRATIONS = ROOT / "packages/ctwl-encoder/src/ctwl_encoder/integrations"
 FENCE = re.compile(r"^( *)(```+).*?^\1\2 *$", re.M | re.S)
@@ -104,7 +105,7 @@ def test_a_measured_number_stands_in_a_block_that_a_command_writes(page: Path) -
 
 def test_every_environment_variable_is_in_the_table() -> None:
     table = (ROOT / DOCS / "reference" / "environment.md").read_text(encoding="utf-8")
-    sources = [*ROOT.glob("packages/*/src/**/*.py"), *ROOT.glob("packages/*/test/*.js")]
+    sources = [*(file for each in SOURCES for file in each.rglob("*.py")), *ROOT.glob("packages/*/test/*.js")]
     read = {name for file in sources for name in re.findall(r"\bCTWL_[A-Z]+\b", file.read_text(encoding="utf-8"))}
     assert read
     assert {name for name in read if f"`{name}`" not in table} == set()
@@ -162,8 +163,7 @@ def test_the_page_of_commands_is_what_they_print() -> None:
 
 
 def test_every_command_is_on_the_page_of_commands() -> None:
-    files = [*ROOT.glob("packages/*/pyproject.toml"), ROOT / "conformance-tests" / "pyproject.toml"]
-    parts = [tomllib.loads(file.read_text(encoding="utf-8"))["project"] for file in files]
+    parts = [tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"] for folder in FOLDERS]
     scripts = {name for part in parts for name in part.get("scripts", {})}
     assert scripts == set(help_page.COMMANDS), "tools/help_page.py names the commands"
 

@@ -23,8 +23,8 @@ HUB = "Qwen/Qwen2.5-0.5B-Instruct"
 
 ELSEWHERE = {
     "import openai": ("packages/ctwl-encoder/tests/vllm/test_server.py", "client.completions.create("),
-    'read_table("found.parquet")': ("packages/ctwl-decoder/tests/test_scan.py", "read_table("),
-    "from ctwl_decoder.batch": ("packages/ctwl-decoder/tests/test_pipelines.py", "def test_the_examples"),
+    'read_table("found.parquet")': ("rooms/ctwl-corpora/tests/test_scan.py", "read_table("),
+    "from ctwl_corpora": ("rooms/ctwl-corpora/tests/test_pipelines.py", "def test_the_examples"),
     "serve(Mine())": ("conformance-tests/tests/test_messages.py", "NotDone"),
     "custom_params": ("packages/ctwl-encoder/tests/sglang/test_plugin.py", "custom_params"),
     "from llama_cpp import": ("packages/ctwl-encoder/tests/llama_cpp/test_processor.py", "LogitsProcessorList("),

@@ -16,6 +16,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
+import recorded_texts
 from numpy.typing import NDArray
 from numpy_scores import score_codes
 from rich.console import Console
@@ -24,8 +25,7 @@ from scipy.special import softmax
 from small_lm import small_proxy
 
 from ctwl_decoder import Decoder, Report, describe
-from ctwl_decoder.apps.command import main
-from ctwl_decoder.apps.serve.turns import Turns
+from ctwl_decoder.command import main
 from ctwl_decoder.errors import InputTooLarge, NotText, OptionOutOfRange
 from ctwl_decoder.options import MAX_CHARACTERS
 from ctwl_decoder.report.html import html_report
@@ -48,6 +48,7 @@ from ctwl_protocol.proxy import Proxy, Rivals, open_proxy
 from ctwl_protocol.text.blocks import Block
 from ctwl_protocol.text.normalization import normalize
 from ctwl_protocol.text.positions import positions
+from ctwl_services.serve.turns import Turns
 
 HUMAN = pydoc_data.topics.topics
 FIELDS = {"detected", "spans", "code", "provider", "version", "p_value", "tokens", "scored", "profile"}
@@ -88,7 +89,7 @@ def marked_text(proxy: Proxy, code: int, tokens: int, seed: int) -> str:
 @pytest.fixture(scope="module")
 def marked() -> str:
     """What ``marked_text(offline_proxy, Beacon(700, 9, 21).code, 160, 4)`` wrote."""
-    return (Path(__file__).parent / "recorded" / "half.txt").read_text(encoding="utf-8")
+    return recorded_texts.HALF.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
@@ -367,11 +368,11 @@ def test_what_a_terminal_cannot_show_is_no_verdict(
         return 0
 
     monkeypatch.setattr(sys, "stdout", narrow)
-    monkeypatch.setattr("ctwl_decoder.apps.prove.command.main_verify", told)
+    monkeypatch.setattr("ctwl_operations.prove.command.main_verify", told)
     assert main(["verify", "proof"]) == 0
     narrow.flush()
     assert narrow.buffer.getvalue().split() == [rb"\u3042", rb"\U0001f600"]  # type: ignore[attr-defined]
-    monkeypatch.setattr("ctwl_decoder.apps.prove.command.main_verify", lambda _: 1 // 0)
+    monkeypatch.setattr("ctwl_operations.prove.command.main_verify", lambda _: 1 // 0)
     assert main(["verify", "proof"]) == 2
     assert "ZeroDivisionError" in capsys.readouterr().err
 

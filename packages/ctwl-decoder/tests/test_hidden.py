@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path
 
 import pytest
+import recorded_texts
 
 from ctwl_decoder import Decoder, describe
 from ctwl_decoder.report.hidden import hidden_in
 from ctwl_decoder.report.html import html_report
 
-MARKED = json.loads((Path(__file__).parent / "marked.json").read_text(encoding="utf-8"))["texts"][5]
+MARKED = recorded_texts.MARKED["texts"][5]
 
 
 @pytest.fixture(scope="module")

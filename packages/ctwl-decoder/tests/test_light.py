@@ -16,15 +16,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+import recorded_texts
 from hypothesis import given
 from hypothesis import strategies as st
 
 import ctwl_decoder.decoder
 import ctwl_decoder.profiles
 from ctwl_decoder import Decoder, describe
-from ctwl_decoder.apps.command import main
-from ctwl_decoder.documents.found import Found
+from ctwl_decoder.command import main
 from ctwl_decoder.errors import ExtraMissing
+from ctwl_decoder.files import Found
 from ctwl_decoder.options import ALPHA
 from ctwl_decoder.report.wording import NONE_FOUND
 from ctwl_decoder.search.plan import LIGHT_FIRST, SearchPlan
@@ -36,7 +37,7 @@ from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.proxy import Proxy, ProxyTokenizer
 
 OFFLINE, SIZE = "org.ctwl.smollm2-135m.1", get_profile("org.ctwl.smollm2-135m.1").tokenizer.vocabulary
-RECORDED = Path(__file__).parent / "recorded" / "half.txt"  # provider 700, version 9, nonce 21
+RECORDED = recorded_texts.HALF  # provider 700, version 9, nonce 21
 PLAIN = "The council met on Tuesday and talked about the bridge, the school and the weather. Nobody was surprised. " * 3
 
 
@@ -52,7 +53,7 @@ def refuses(error: Exception | None = None) -> Proxy:
     return Proxy(profile, tokenizer, missing)  # type: ignore[arg-type]
 
 
-TEXTS = json.loads((Path(__file__).parent / "marked.json").read_text(encoding="utf-8"))["texts"]
+TEXTS = recorded_texts.MARKED["texts"]
 READER = Decoder.open(OFFLINE)
 
 
@@ -146,7 +147,7 @@ def command_refuses(proxy: Proxy, *options: str) -> list[str]:
     said = io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stderr(said):
         patch.setattr("ctwl_decoder.profiles.open_proxy", lambda *_, **__: proxy)
-        patch.setattr("ctwl_decoder.apps.command.texts_of", lambda name: [Found(name, PLAIN)])
+        patch.setattr("ctwl_decoder.command.texts_of", lambda name: [Found(name, PLAIN)])
         assert main(["--profile", OFFLINE, "-", *options]) == 2
     return said.getvalue().splitlines()
 
@@ -237,7 +238,7 @@ def test_all_scores_share_one_level() -> None:
 def test_the_command_reads_light_without_torch(tmp_path: Path) -> None:
     code = (
         "import sys\n"
-        "from ctwl_decoder.apps.command import main\n"
+        "from ctwl_decoder.command import main\n"
         "status = main(sys.argv[1:])\n"
         "print(status, sorted({'torch', 'transformers', 'numba', 'huggingface_hub'} & set(sys.modules)))"
     )
@@ -252,7 +253,7 @@ def test_the_command_reads_light_without_torch(tmp_path: Path) -> None:
 def test_the_command_reads_whole_without_torch(tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules.update(torch=None, transformers=None)\n"
-        "from ctwl_decoder.apps.command import main\n"
+        "from ctwl_decoder.command import main\n"
         "sys.exit(main(sys.argv[1:]))"
     )
     asked = ["--json", "--full", "--profile", OFFLINE, "--beacon", "700:9", str(RECORDED)]

@@ -8,20 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import recorded_texts
 
+from ctwl_corpora.settings import Settings
 from ctwl_decoder import Decoder
-from ctwl_decoder.apps.command import main
-from ctwl_decoder.batch.settings import Settings
+from ctwl_decoder.command import main
+from ctwl_operations.registry import drafts
 from ctwl_protocol import get_profile
 from ctwl_protocol.environment import REGISTRY
 from ctwl_protocol.profile import OFFLINE
 from ctwl_protocol.profile.private import new_private
 from ctwl_protocol.registry import Envelope, Trusted, keys
-from ctwl_protocol.registry.operator import drafts
 from ctwl_protocol.registry.store import save_trusted
 from ctwl_protocol.registry.workflow import begin
 
-TEXT = (Path(__file__).parent / "recorded" / "half.txt").read_text(encoding="utf-8")
+TEXT = recorded_texts.HALF.read_text(encoding="utf-8")
 """Of provider 700, version 9, nonce 21."""
 
 NOW = 1_800_000_000

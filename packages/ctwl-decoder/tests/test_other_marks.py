@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import random
 import struct
-from pathlib import Path
 
 import pytest
+import recorded_texts
 from hypothesis import given
 from hypothesis import strategies as st
 from test_signposts import RECORDED, TRUSTED, URL
@@ -16,7 +15,7 @@ from ctwl_decoder import Decoder, describe
 from ctwl_decoder.report.html import html_report
 from ctwl_decoder.report.other_marks import other_marks
 
-MARKED = json.loads((Path(__file__).parent / "marked.json").read_text(encoding="utf-8"))["texts"][5]
+MARKED = recorded_texts.MARKED["texts"][5]
 MICROSOFT = "\u200b\u034f\u2060\u200b"
 
 

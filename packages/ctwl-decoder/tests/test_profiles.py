@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import recorded_texts
 
 from ctwl_decoder import Decoder, Decoders, decode, describe
-from ctwl_decoder.apps.command import main
+from ctwl_decoder.command import main
 from ctwl_decoder.profiles import paying
 from ctwl_decoder.report.wording import held_back, not_tried, why_none
 from ctwl_protocol import get_profile
@@ -15,7 +16,7 @@ from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.profile import OFFLINE, STANDARD, read_by_default
 from ctwl_protocol.proxy import Proxy, open_proxy
 
-RECORDED = Path(__file__).parent / "recorded" / "half.txt"
+RECORDED = recorded_texts.HALF
 """A text with a code of provider 700, version 9, written by the offline profile."""
 LETTER = Path(__file__).parents[2] / "ctwl-web" / "page" / "examples" / "marked.txt"
 PLAIN = (Path(__file__).parents[2] / "ctwl-web" / "page" / "examples" / "human.txt").read_text("utf-8")

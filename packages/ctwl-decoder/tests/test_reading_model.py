@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import recorded_texts
 import torch
 from bigrams import Bigrams
 from hypothesis import given, settings
@@ -21,7 +22,7 @@ from tokenizers.processors import TemplateProcessing
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from ctwl_decoder import Decoder
-from ctwl_decoder.apps.command import main
+from ctwl_decoder.command import main
 from ctwl_decoder.errors import ExtraMissing
 from ctwl_decoder.options import STRONG, STRONG_SIZE
 from ctwl_decoder.reading_model import _TEMPERATURES, ReadingModel
@@ -235,7 +236,7 @@ def test_the_provider_s_own_model_finds_more_and_with_the_prompt_still_more(
 @pytest.mark.slow
 def test_the_command_reads_by_a_model_that_it_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "prompt").write_text("The new bridge", encoding="utf-8")
-    letter = str(Path(__file__).parent / "recorded" / "half.txt")
+    letter = str(recorded_texts.HALF)
     command = ["--profile", OFFLINE, "--full", "--beacon", "700:9", "--reading-model", "smollm2"]
     assert main([*command, "--prompt", str(tmp_path / "prompt"), "--json", letter]) == 0
     told = json.loads(capsys.readouterr().out)
@@ -259,7 +260,7 @@ def test_a_strong_reading_is_by_the_model_that_the_help_names(
         return [smollm2]
 
     monkeypatch.setattr(ReadingModel, "open_each", open_models)
-    letter = str(Path(__file__).parent / "recorded" / "half.txt")
+    letter = str(recorded_texts.HALF)
     assert main(["--profile", OFFLINE, "--strong", "--beacon", "700:9", "--json", letter]) == 0
     assert opened == [STRONG] and json.loads(capsys.readouterr().out)["outcome"] == "found"
     with pytest.raises(SystemExit):
@@ -268,6 +269,6 @@ def test_a_strong_reading_is_by_the_model_that_the_help_names(
 
 
 def test_where_the_ranks_are_enough_no_model_is_named(smollm2: ReadingModel, proxy: Proxy) -> None:
-    text = (Path(__file__).parent / "recorded" / "half.txt").read_text(encoding="utf-8")
+    text = recorded_texts.HALF.read_text(encoding="utf-8")
     report = Decoder(proxy, reading_model=smollm2).decode(text)
     assert (report.read, report.reading_model, report.arithmetic) == ("light", None, "integer")

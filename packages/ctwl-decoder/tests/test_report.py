@@ -17,8 +17,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from ctwl_decoder.apps import command
-from ctwl_decoder.apps.page.build import read_words
+from ctwl_decoder import command
 from ctwl_decoder.report.analysis import Analysis, evidence_level
 from ctwl_decoder.report.assembly import Assembler
 from ctwl_decoder.report.html import html_report
@@ -38,6 +37,7 @@ from ctwl_protocol import get_profile
 from ctwl_protocol.profile import TOY
 from ctwl_protocol.proxy import Rivals, open_proxy
 from ctwl_protocol.registry import load_trusted
+from ctwl_services.page.build import read_words
 
 HOP = Hop(provider=42, version=3, nonce=7, name=None, model=None, state="unregistered")
 RECORD = ReadRecord(

@@ -12,30 +12,31 @@ from typing import Any
 
 import httpx
 import pytest
+import recorded_texts
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 from running_service import serving
 
 from ctwl_decoder import Decoder, describe
-from ctwl_decoder.apps.command import main
+from ctwl_decoder.command import main
 from ctwl_decoder.options import STRONG
 from ctwl_decoder.report.html import html_report
 from ctwl_decoder.report.interpretation import Interpreter
 from ctwl_decoder.report.signposts import resolve_code, resolve_provider, signpost
 from ctwl_decoder.report.terminal import show
 from ctwl_decoder.report.wording import NONE_FOUND, STRONGER, TOO_SHORT
+from ctwl_operations.registry import drafts
 from ctwl_protocol import Beacon, get_profile
 from ctwl_protocol.environment import REGISTRY
 from ctwl_protocol.profile.private import new_private
 from ctwl_protocol.proxy import open_proxy
 from ctwl_protocol.registry import Envelope, Trusted, bundled, keys
-from ctwl_protocol.registry.operator import drafts
 from ctwl_protocol.registry.store import save_trusted
 from ctwl_protocol.registry.workflow import begin
 
 OFFLINE = "org.ctwl.smollm2-135m.1"
-RECORDED = Path(__file__).parent / "recorded" / "half.txt"  # provider 700, version 9, nonce 21
+RECORDED = recorded_texts.HALF  # provider 700, version 9, nonce 21
 CODE = Beacon(700, 9, 21).code
 MODEL = "sevenhundred/small-1.5B"
 URL = "https://sevenhundred.example/detect"

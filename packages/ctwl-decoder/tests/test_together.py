@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import recorded_texts
 
 from ctwl_decoder import Decoder
-from ctwl_decoder.apps.command import main
+from ctwl_decoder.command import main
 from ctwl_decoder.errors import OptionOutOfRange
 from ctwl_decoder.report.wording import NONE_FOUND, describe_body
 from ctwl_decoder.search.together import MOST_TEXTS
@@ -18,7 +19,7 @@ from ctwl_protocol import Beacon
 
 OFFLINE = "org.ctwl.smollm2-135m.1"
 LIGHT = ["--light", "--profile", OFFLINE]
-MESSAGES = json.loads((Path(__file__).parent / "marked.json").read_text(encoding="utf-8"))["messages"]
+MESSAGES = recorded_texts.MARKED["messages"]
 
 
 @pytest.fixture(scope="module")

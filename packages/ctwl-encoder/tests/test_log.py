@@ -18,12 +18,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctwl_encoder.audit.summary import Gap, Line, Summary, parse_line
 from ctwl_encoder.command import main
 from ctwl_encoder.core.expected_evidence import Evidence
 from ctwl_encoder.errors import OptionOutOfRange
 from ctwl_encoder.integrations.log import TextLog, append, began, finished, unmarked
 from ctwl_encoder.integrations.policy import Policy
+from ctwl_operations.audit.summary import Gap, Line, Summary, parse_line
 
 EVIDENCE = Evidence(decided=90.0, repeats=10.0, reader=50.0)
 PROFILE = "org.ctwl.smollm2-135m.1"

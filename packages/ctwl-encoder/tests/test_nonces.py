@@ -13,12 +13,12 @@ from ctwl_encoder.errors import EncoderError, OptionOutOfRange
 from ctwl_encoder.integrations.note import Note
 from ctwl_encoder.integrations.policy import Policy
 from ctwl_encoder.nonces import nonces_for
+from ctwl_operations.registry import drafts
 from ctwl_protocol import get_profile
 from ctwl_protocol.environment import REGISTRY
 from ctwl_protocol.profile import OFFLINE, TOY
 from ctwl_protocol.profile.private import new_private
 from ctwl_protocol.registry import Envelope, keys
-from ctwl_protocol.registry.operator import drafts
 from ctwl_protocol.registry.store import save_trusted
 from ctwl_protocol.registry.workflow import begin
 

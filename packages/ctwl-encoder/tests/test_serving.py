@@ -11,7 +11,6 @@ import torch
 from prometheus_client import REGISTRY
 
 from ctwl_encoder import Bridge, Encoder
-from ctwl_encoder.audit.summary import Summary
 from ctwl_encoder.core.expected_evidence import marked_positions
 from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.errors import OptionOutOfRange
@@ -21,6 +20,7 @@ from ctwl_encoder.integrations.policy import Policy, read_policy
 from ctwl_encoder.integrations.served import Served
 from ctwl_encoder.integrations.serving import Serving
 from ctwl_encoder.integrations.truncation import truncated
+from ctwl_operations.audit.summary import Summary
 
 PROFILE = "org.ctwl.toy.1"
 CPU = torch.device("cpu")

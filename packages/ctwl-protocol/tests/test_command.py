@@ -98,7 +98,7 @@ def test_every_variable_stands_in_one_module_and_in_the_help_of_a_command() -> N
     """And no other module spells a name."""
     package = Path(environment.__file__).parent
     known = {each.name for each in vars(environment).values() if isinstance(each, environment.Variable)}
-    sources = [*package.rglob("*.py"), *package.parents[2].glob("ctwl-[de]*coder/src/**/*.py")]
+    sources = [*package.rglob("*.py"), *package.parents[3].glob("*/ctwl-*/src/**/*.py")]
     spelled = {
         (path.name, name)
         for path in sources

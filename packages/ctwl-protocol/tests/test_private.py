@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ctwl_operations.registry import drafts
 from ctwl_protocol import Profile, environment, get_profile, published_names, secret_file
 from ctwl_protocol.errors import (
     CTWLError,
@@ -42,7 +43,6 @@ from ctwl_protocol.profile.private import (
 )
 from ctwl_protocol.registry import Envelope, bundled
 from ctwl_protocol.registry.keys import test_key as key_for_tests
-from ctwl_protocol.registry.operator import drafts
 from ctwl_protocol.text.splitting import SPLITS, build_bpe, find_rule
 
 PUBLIC = get_profile("org.ctwl.smollm2-135m.1")

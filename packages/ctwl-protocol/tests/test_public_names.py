@@ -11,7 +11,7 @@ import numpy
 from ctwl_protocol import get_profile
 from ctwl_protocol.partition.toy import toy_weights
 from ctwl_protocol.profile.command import main as profile
-from ctwl_protocol.registry.operator.command import main as registry
+from ctwl_protocol.registry.command import main as registry
 
 toy_weights(numpy.zeros((1, 4), int), get_profile("org.ctwl.toy.1").tokenizer.vocabulary)
 status = profile(["show", "org.ctwl.toy.1"]) or registry(["show"])

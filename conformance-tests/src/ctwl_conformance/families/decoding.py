@@ -186,9 +186,9 @@ def _one_code(data: JSON) -> JSON:
     return {"detected": True, "code": best_of_all.code, "p_value": decimal(best_of_all.p_value)}
 
 
-@family("proof", needs="ctwl_decoder")
+@family("proof", needs="ctwl_operations")
 def _proof(data: JSON) -> JSON:
-    from ctwl_decoder.apps.prove import Proof, verify
+    from ctwl_operations.prove import Proof, verify
 
     proof = Proof.from_bytes(bytes.fromhex(data["proof"]))
     listed, brought = Registry.from_bytes(bytes.fromhex(data["registry"])), bundled()

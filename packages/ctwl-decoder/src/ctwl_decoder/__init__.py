@@ -5,20 +5,27 @@ from typing import TYPE_CHECKING, Any
 from ctwl_protocol import __version__ as __version__
 
 from .errors import DecoderError
-from .report.model import Report, Span
-from .report.wording import describe
+from .report import Report, describe
+from .report.model import Span
 
 if TYPE_CHECKING:
     from .decoder import Decoder
-    from .profiles import Decoders, decode
+    from .profiles import Decoders, decode, open_proxies
 
-__all__ = ["Decoder", "DecoderError", "Decoders", "Report", "Span", "decode", "describe"]
+__all__ = ["Decoder", "DecoderError", "Decoders", "Report", "Span", "decode", "describe", "open_proxies"]
+
+_HOMES = {
+    "Decoder": ".decoder",
+    "Decoders": ".profiles",
+    "decode": ".profiles",
+    "open_proxies": ".profiles",
+}
 
 
 def __getattr__(name: str) -> Any:
     """Load the decoder when it is asked for: what reads no text starts sooner without it."""
-    if name in ("Decoder", "Decoders", "decode"):
-        from . import profiles
+    if name in _HOMES:
+        from importlib import import_module
 
-        return getattr(profiles, name)
+        return getattr(import_module(_HOMES[name], __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

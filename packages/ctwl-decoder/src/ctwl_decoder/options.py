@@ -28,6 +28,9 @@ MAX_CHARACTERS = NUMBERS.search.characters
 MAX_BYTES = 4 * MAX_CHARACTERS
 """The same in bytes: UTF-8 has at most four a character."""
 
+MAX_FILE = 64 << 20
+"""Bytes of a file that is opened as a document. A PDF with photographs is large; its words are few."""
+
 MAX_TOKENS = NUMBERS.search.tokens
 """Longest text that is decoded, in proxy tokens."""
 

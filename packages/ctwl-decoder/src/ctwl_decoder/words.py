@@ -5,27 +5,27 @@ from __future__ import annotations
 import json
 from functools import cache
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
+from ctwl_protocol.numbers import linked
 
-def web_folder() -> Path:
-    """The reader for browsers: in the wheel beside these modules, in a checkout a package of its own."""
-    package = Path(str(resources.files("ctwl_decoder")))
-    return next(each for each in (package / "web", package.parents[2] / "ctwl-web") if (each / "page").is_dir())
+
+def _shared(name: str) -> Any:
+    """A file of the reader for browsers, to which a checkout has a link."""
+    return json.loads(linked((resources.files("ctwl_decoder") / name).read_bytes()))
 
 
 @cache
 def english() -> dict[str, str]:
     """The English words of the page, by their names."""
-    found: dict[str, str] = json.loads((web_folder() / "page" / "words.en.json").read_bytes())
+    found: dict[str, str] = _shared("words.en.json")
     return found
 
 
 @cache
 def document_tables() -> dict[str, Any]:
     """What both readers know of files: the bytes that show a kind, and the elements that hold words."""
-    found: dict[str, Any] = json.loads((web_folder() / "src" / "documents" / "tables.json").read_bytes())
+    found: dict[str, Any] = _shared("document-tables.json")
     return found
 
 

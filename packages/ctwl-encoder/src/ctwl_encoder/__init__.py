@@ -4,17 +4,23 @@ from typing import TYPE_CHECKING, Any
 
 from ctwl_protocol import __version__ as __version__
 
-from .core.strategies import Strategy
+from .core.strategies import Decoding, Strategy
 from .errors import EncoderError
 
 if TYPE_CHECKING:
     from ctwl_protocol.bridge import Bridge
 
+    from .core.expected_evidence import Evidence
+    from .core.payload import Payload
     from .encoder import Encoder, Generation
+    from .integrations.log import FIRST_TOKENS
     from .integrations.transformers import CTWLLogitsProcessor, CTWLWatermarkingConfig
+    from .models import has_chat_template
+    from .nonces import nonces_for
 
 __all__ = [
-    "Bridge", "CTWLLogitsProcessor", "CTWLWatermarkingConfig", "Encoder", "EncoderError", "Generation", "Strategy",
+    "FIRST_TOKENS", "Bridge", "CTWLLogitsProcessor", "CTWLWatermarkingConfig", "Decoding", "Encoder", "EncoderError",
+    "Evidence", "Generation", "Payload", "Strategy", "has_chat_template", "nonces_for",
 ]  # fmt: skip
 
 _HOMES = {
@@ -22,7 +28,12 @@ _HOMES = {
     "CTWLLogitsProcessor": ".integrations.transformers",
     "CTWLWatermarkingConfig": ".integrations.transformers",
     "Encoder": ".encoder",
+    "Evidence": ".core.expected_evidence",
+    "FIRST_TOKENS": ".integrations.log",
     "Generation": ".encoder",
+    "Payload": ".core.payload",
+    "has_chat_template": ".models",
+    "nonces_for": ".nonces",
 }
 
 

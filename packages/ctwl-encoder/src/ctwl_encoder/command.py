@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ctwl_protocol import STANDARD, Beacon, Profile, get_profile, published_names
+from ctwl_protocol.additions import Addition, Additions
 from ctwl_protocol.command import closed_output_is_fine, command_parser, note, run_command
 from ctwl_protocol.environment import PROFILE, PROXY, REGISTRY
 from ctwl_protocol.files import read_bounded
@@ -31,8 +31,16 @@ if TYPE_CHECKING:
 
 _MAX_PROMPT = 1 << 20
 
-_COMMANDS = {"audit": ".audit.command", "compliance": ".compliance.command", "plan": ".plan.command"}
-"""The other commands: a module each, which is loaded only when its command is run."""
+ADDITIONS = Additions(
+    "ctwl-encode",
+    (
+        Addition("plan --temperature 0.7", "which strategy for my model?", "ctwl-operations[plan]"),
+        Addition("audit ctwl.log", "what did a server write?", "ctwl-operations"),
+        Addition(
+            "compliance --log ctwl.log --plan plan.json", "what the EU's code asks for, from both", "ctwl-operations"
+        ),
+    ),
+)
 
 _EPILOG = """\
 examples:
@@ -45,11 +53,7 @@ examples:
   ctwl-encode --provider 42 --user 31337 --keys our.keys --min-new-tokens 300 --max-new-tokens 300 "The harvest"
   ctwl-encode --provider 42 --relay draft.txt --prompt-file draft.txt
 
-other commands:
-  ctwl-encode plan --temperature 0.7                  which strategy for my model? (ctwl-encode plan --help)
-  ctwl-encode audit ctwl.log                          what did a server write? (ctwl-encode audit --help)
-  ctwl-encode compliance --log ctwl.log --plan plan.json
-                                                      what the EU's code asks for, from both (compliance --help)
+{others}
   To go on from a prompt that is called like a command, put an option before it.
 
 At temperature 1, about 60 tokens carry the 20 bits of a beacon clearly; fewer may not be enough for a reader to find
@@ -62,7 +66,9 @@ exit status: 0 a text was written; 2 an error.
 
 def _parser() -> argparse.ArgumentParser:
     what = "Write text with a language model so that anyone can read back where it comes from."
-    parser = command_parser("ctwl-encode", what, _EPILOG, [*PROXY, REGISTRY], version="--about")
+    parser = command_parser(
+        "ctwl-encode", what, lambda: _EPILOG.format(others=ADDITIONS.help()), [*PROXY, REGISTRY], version="--about"
+    )
     parser.add_argument("prompt", nargs="?", metavar="PROMPT", help="the prompt; - reads it from standard input")
     parser.add_argument("--prompt-file", metavar="FILE", help="read the prompt from a file")
     parser.add_argument(
@@ -173,12 +179,12 @@ def chain_of(path: str, profile: Profile, proxy_path: str | None) -> tuple[Beaco
 
     Raises:
         OptionOutOfRange: the decoder is not installed.
-        CTWLError: see :func:`ctwl_decoder.documents.files.read_text`, and ``open`` and ``decode`` of
+        CTWLError: see :func:`ctwl_decoder.files.read_text`, and ``open`` and ``decode`` of
             :class:`ctwl_decoder.Decoder`.
     """
     try:
         from ctwl_decoder import Decoder
-        from ctwl_decoder.documents.files import read_text
+        from ctwl_decoder.files import read_text
     except ImportError as error:
         raise OptionOutOfRange("--relay reads the text's record: pip install ctwl-decoder") from error
     record = Decoder.open(profile, proxy_path=proxy_path).decode(read_text(path)).record
@@ -211,8 +217,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: list[str]) -> int:
     """Run the command that the first argument names, or write a text."""
-    if argv and argv[0] in _COMMANDS:
-        return int(import_module(_COMMANDS[argv[0]], __package__).main(argv[1:]))
+    if argv and argv[0].isalpha() and (main := ADDITIONS.load(argv[0])):
+        return main(argv[1:])
     arguments = _parser().parse_args(argv)
     check_version(arguments)
     if arguments.new_keys is None:

@@ -39,12 +39,12 @@ from sglang.srt.sampling.sampling_batch_info import SamplingBatchInfo
 from sglang.srt.sampling.sampling_params import TOP_K_ALL, SamplingParams
 
 from ctwl_decoder import Decoder, Report
-from ctwl_encoder.audit.summary import Summary
 from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.errors import OptionOutOfRange
 from ctwl_encoder.integrations.note import Note
 from ctwl_encoder.integrations.sglang import plugin
 from ctwl_encoder.models import load_model
+from ctwl_operations.audit.summary import Summary
 
 PROFILE = "org.ctwl.smollm2-135m.1"
 PROMPTS = ["The council said on Tuesday that the new bridge", "Farmers in the north are waiting for rain after"]

@@ -32,7 +32,6 @@ from vllm.v1.worker.gpu.sample.logits_processor import (
 )
 
 from ctwl_decoder import Decoder, Report
-from ctwl_encoder.audit.summary import Summary
 from ctwl_encoder.core.expected_evidence import chance_found, expected_bits, marked_positions, needed_bits
 from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.integrations import serving
@@ -41,6 +40,7 @@ from ctwl_encoder.integrations.vllm import processor
 from ctwl_encoder.integrations.vllm.admission import SeededNote
 from ctwl_encoder.integrations.vllm.processor import CTWLLogitsProcessor
 from ctwl_encoder.models import load_model
+from ctwl_operations.audit.summary import Summary
 from ctwl_protocol.proxy import Proxy
 
 PROFILE = "org.ctwl.smollm2-135m.1"

@@ -26,8 +26,8 @@ import pytest
 import torch
 
 from ctwl_decoder import Decoder, Report
-from ctwl_encoder.audit.summary import Summary
 from ctwl_encoder.models import load_model
+from ctwl_operations.audit.summary import Summary
 
 pytest.importorskip("vllm", reason="the plug-in is tested in an environment of its own: make test-vllm")
 openai = pytest.importorskip("openai")

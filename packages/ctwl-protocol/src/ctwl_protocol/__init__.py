@@ -10,4 +10,4 @@ from .records.beacon import Beacon
 
 __all__ = ["STANDARD", "Beacon", "CTWLError", "Profile", "get_profile", "load_profile", "published_names"]
 
-__version__ = "1.0.0rc1"  # the one home of the version: all four packages have it, and pin each other to it
+__version__ = "1.0.0rc1"  # the one home of the version: all packages have it, and pin each other to it

@@ -26,15 +26,32 @@ FAILED = 2
 """Exit status of a command that could not do its work. Some commands use 1 for an answer, such as "none found"."""
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser that makes the end of its help when the help is asked for."""
+
+    last_words: Callable[[], str] | None = None
+
+    def format_help(self) -> str:
+        """The help."""
+        if self.last_words is not None:
+            self.epilog = self.last_words()
+        return super().format_help()
+
+
 def command_parser(
-    prog: str, description: str, epilog: str, variables: Iterable[Variable] = (), *, version: str = "--version"
+    prog: str,
+    description: str,
+    epilog: str | Callable[[], str],
+    variables: Iterable[Variable] = (),
+    *,
+    version: str = "--version",
 ) -> argparse.ArgumentParser:
     """The parser of a command: its help keeps the line breaks of both texts.
 
     Args:
         prog: the command.
         description: what it does.
-        epilog: what its help says after the options.
+        epilog: what its help says after the options; a function where that takes a while to know.
         variables: the environment variables that it reads, with which its help ends.
         version: the option that prints the program's version.
     """
@@ -42,12 +59,13 @@ def command_parser(
         textwrap.fill(each.meaning, 120, initial_indent=f"  {each.name:17}", subsequent_indent=" " * 19)
         for each in variables
     ]
-    parser = argparse.ArgumentParser(
-        prog=prog,
-        description=description,
-        epilog="\n".join([epilog, "environment:", *read]) if read else epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+
+    def last_words() -> str:
+        told = epilog if isinstance(epilog, str) else epilog()
+        return "\n".join([told, "environment:", *read]) if read else told
+
+    parser = _Parser(prog=prog, description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.last_words = last_words
     parser.add_argument(version, action="version", version=f"{prog} {__version__}", help="print the program's version")
     return parser
 

@@ -32,6 +32,12 @@ def first_line(error: BaseException) -> str:
     return said.splitlines()[0] if said else type(error).__name__
 
 
+class PackageMissing(CTWLError):
+    """A command is in a package that is not installed."""
+
+    code = "extra-missing"
+
+
 class NonCanonical(CTWLError):
     """The bytes are not the canonical encoding of a value."""
 

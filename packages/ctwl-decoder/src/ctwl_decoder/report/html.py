@@ -50,7 +50,7 @@ class Ask:
     Attributes:
         provider, name, url: whose detector, and where.
         text: what is sent.
-        token: shows that the form is of this page; see :class:`ctwl_decoder.apps.serve.asking.Consents`.
+        token: shows that the form is of this page; see :class:`ctwl_services.serve.asking.Consents`.
     """
 
     provider: int

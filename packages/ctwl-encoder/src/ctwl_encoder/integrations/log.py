@@ -22,7 +22,6 @@ from typing import Any
 
 from ctwl_protocol import Beacon, __version__, get_profile
 
-from ..core.budget import FIRST
 from ..core.expected_evidence import Evidence
 from ..core.payload import Payload
 from ..core.strategies import Strategy
@@ -30,6 +29,9 @@ from ..core.text_state import TextState
 from ..errors import OptionOutOfRange
 from .policy import Policy
 from .request import Request
+
+FIRST_TOKENS = "first tokens of a text"
+"""Why these are left unmarked: a text does not say yet what stands before them."""
 
 _MOST_WAITING = 1 << 16
 """Lines that may wait for a disk. Chosen by hand: 30 MB of memory; further ones are lost, and their numbers missing."""
@@ -206,5 +208,5 @@ def why_unmarked(text: TextState, *, failed: bool = False) -> str | None:
     if text.ended:
         return "behind a special token"
     if len(text.written) < text.written.keep:
-        return FIRST
+        return FIRST_TOKENS
     return "the proxy LM failed" if failed else "no place to mark"

@@ -4,10 +4,11 @@ The tokenizer and the forward pass in NumPy need ``ctwl-protocol[light]`` (safet
 :mod:`.model` needs ``ctwl-protocol[proxy]`` (torch and transformers, too).
 """
 
+from ..text.blocks import Block
 from .files import find_files, load_tensors
 from .forward import ForwardPass
 from .rivals import Rivals
 from .runner import Proxy, open_proxy
 from .tokenizer import ProxyTokenizer
 
-__all__ = ["ForwardPass", "Proxy", "ProxyTokenizer", "Rivals", "find_files", "load_tensors", "open_proxy"]
+__all__ = ["Block", "ForwardPass", "Proxy", "ProxyTokenizer", "Rivals", "find_files", "load_tensors", "open_proxy"]

@@ -1,1 +1,6 @@
 """Codes and records: beacon, layouts, slots, sealing (spec section 9)."""
+
+from .beacon import BEACON_BITS, BEACON_FIELDS, NONCE_COUNT, Beacon
+from .layouts import MAX_CODES
+
+__all__ = ["BEACON_BITS", "BEACON_FIELDS", "MAX_CODES", "NONCE_COUNT", "Beacon"]

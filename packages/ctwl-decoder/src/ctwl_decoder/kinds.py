@@ -1,0 +1,166 @@
+"""What kind of file bytes are, by what stands in them; a name proves nothing."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass
+
+from .errors import NotOpened
+from .words import document_tables, english, not_opened
+
+_BEGINNING = 1 << 14
+"""Bytes of the beginning that tell the kind of a text."""
+
+_HEAD = 1 << 18
+"""Bytes of the head of a mail: one to many people that passed many servers has tens of thousands."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of file.
+
+    Attributes:
+        name: the page's words call it ``kind-NAME``; where it is not opened, they say what to do by ``advice-NAME``.
+    """
+
+    name: str
+
+    @property
+    def opened(self) -> bool:
+        """Whether its words are read."""
+        return self.name not in _TABLES["closed"]
+
+    @property
+    def called(self) -> str:
+        """What a message calls it."""
+        return english()[f"kind-{self.name}"]
+
+
+PDF, RTF, FLAT_ODF, HTML, MAIL = (Kind(name) for name in ("pdf", "rtf", "flat-odf", "html", "mail"))
+ZIP, TAR, PACKED, BASE64, QUOTED = (Kind(name) for name in ("zip", "tar", "packed", "base64", "quoted"))
+CHAT, SUBTITLES, WIDE = (Kind(name) for name in ("chat", "subtitles", "wide"))
+LINK = Kind("link")
+
+_TABLES = document_tables()
+_MAGIC = tuple((magic.encode("latin-1"), place, Kind(name)) for magic, place, name in _TABLES["magic"])
+"""Bytes, the place where they stand, and the kind that they show in a file that is no text; words may have them too."""
+
+_SIGNS = {sign.encode("latin-1"): Kind(name) for sign, name in _TABLES["signs"]}
+"""What text and other bytes begin with, and the kind that it shows."""
+
+_CONTROL = re.compile(rb"[\0-\x06\x0e-\x1a\x1c-\x1f]")
+"""No text has these characters."""
+
+_XML = rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--(?:(?!-->).){0,2000}-->\s*)*"
+_HTML = re.compile(_XML + rb"<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
+_FLAT_ODF = re.compile(_XML + rb"<office:document\b", re.S)
+_HEADER = rb"[A-Za-z][A-Za-z0-9-]{0,60}:[^\n]*\n(?:[ \t][^\n]*\n)*"  # one way to match a line end, or time doubles
+_MAIL = re.compile(rb"(?:From [^\n]*\n)?(?:" + _HEADER + rb"){2,400}\r?\n")
+_OF_MAIL = re.compile(rb"^(?:mime-version|message-id|received|return-path|content-[a-z-]+|date):", re.I | re.M)
+_ENCODED = re.compile(rb"^content-transfer-encoding:\s*(?:base64|quoted-printable)", re.I | re.M)
+_CHAT = re.compile(
+    rb"""(?:\xef\xbb\xbf)?(?:\s*[{\[]|(?:[0-9a-z]:["{\[][^\n]*\n){2})|(?:[^\n]{0,80}\n){0,20}[^\n{]{0,80}\bdata: ?\{"""
+)
+_SUBTITLES = re.compile(
+    rb"(?:\xef\xbb\xbf)?(?:WEBVTT\b|\[Script Info\]|\s*\d+[ \t\r]*\n\s*\d+:\d\d:\d\d[,.]\d+ *-->|"
+    rb"\d+:\d\d:\d\d\.\d+,\d+:\d\d:\d\d\.\d+\s*\n)"
+)
+_BASE64 = re.compile(rb"(?:data:[^,\s]{0,100};base64,)?([A-Za-z0-9+/_\s-]{100,}+)={0,2}\s*")
+_RUN = re.compile(rb"\s*[A-Za-z0-9+/_-]{50}")
+_SOFT_BREAK = re.compile(rb"^[^\n]{49,74}[^\n=]=\r?$", re.M)
+_NOT_QUOTED = re.compile(rb"=(?![0-9A-Fa-f]{2}|[ \t]*\r?(?:\n|\Z)|[0-9A-Fa-f]\Z)")
+"""In quoted-printable text an equals sign begins a code or a line's soft end."""
+
+
+def outer_kind(data: bytes) -> Kind | None:
+    """The kind of a file by its first bytes, in no time for any file; None for plain text, and for what nobody knows.
+
+    Documents that are zip archives are so called.
+    """
+    if sign := next((kind for sign, kind in _SIGNS.items() if data.startswith(sign)), None):
+        return sign
+    is_text = _is_text(data[:1024])
+    found = next((kind for magic, place, kind in _MAGIC if data.startswith(magic, place)), None)
+    if found and not is_text:
+        return found
+    if b"%PDF-" in data[:1024] and (not is_text or b"%%EOF" in data[-1024:]):  # a header may stand before it
+        return PDF
+    return WIDE if wide_charset(data) else _kind_of_text(data)
+
+
+def _is_text(beginning: bytes) -> bool:
+    """Whether the beginning of a file is text in UTF-8."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(beginning)
+    except UnicodeDecodeError:
+        return False
+    return _CONTROL.search(beginning) is None
+
+
+def _kind_of_text(data: bytes) -> Kind | None:
+    """The kind of what is written in ASCII characters."""
+    beginning = data[:_BEGINNING]
+    if _head_of_mail(data):
+        return MAIL
+    if base64_in(data):
+        return BASE64
+    if len(_SOFT_BREAK.findall(beginning)) > 2 and not _NOT_QUOTED.search(beginning):
+        return QUOTED
+    return next((kind for pattern, kind in _PATTERNS if pattern.match(beginning)), None)
+
+
+def _head_of_mail(data: bytes) -> bytes | None:
+    """The head of a mail; None where it is none."""
+    head = _MAIL.match(data[:_HEAD])
+    return head[0] if head and _OF_MAIL.search(head[0]) else None
+
+
+def refusal(kind: Kind) -> NotOpened:
+    """Why a file of a kind is not opened."""
+    return NotOpened(not_opened(kind.name))
+
+
+def hides_words(text: str) -> Kind | None:
+    """The kind of a text that is a container, so that its words cannot be read in it; None where they can."""
+    data = text.encode("utf-8", "surrogatepass")
+    kind = outer_kind(data)
+    seen = kind in _READABLE or (kind == MAIL and not _ENCODED.search(data))
+    return None if seen else kind
+
+
+_READABLE = (HTML, FLAT_ODF, CHAT, SUBTITLES)
+"""Kinds in whose bytes the words stand as they are."""
+
+_LINK = re.compile(rb"\s*https?://\S+\s*\Z")
+_PATTERNS = ((_HTML, HTML), (_LINK, LINK), (_FLAT_ODF, FLAT_ODF), (_SUBTITLES, SUBTITLES), (_CHAT, CHAT))
+
+
+def base64_in(data: bytes) -> bytes | None:
+    """The letters of base64 that bytes are: of both cases and digits, without the spaces of words. None of others."""
+    whole = _BASE64.fullmatch(data)
+    run = whole and _RUN.match(whole[1])
+    if not whole or not run or not all(re.search(kind, run[0]) for kind in (rb"[a-z]", rb"[A-Z]", rb"[0-9]")):
+        return None
+    return whole[1]
+
+
+def wide_charset(data: bytes) -> str | None:
+    """The charset of a text whose characters have two or four bytes, by its mark, or by where bytes are 0."""
+    for mark, charset in _MARKS.items():
+        if data.startswith(mark):
+            return charset
+    half = min(len(data), _BEGINNING) // 2
+    first, second = (data[start : 2 * half : 2].count(0) for start in (0, 1))
+    if max(first, second) > half / 2 and min(first, second) <= half / 20:
+        return "utf-16-le" if second > first else "utf-16-be"
+    return None
+
+
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+"""The longer ones first: they begin as the others."""

@@ -1,0 +1,319 @@
+"""JSON of chat programs and their logs: messages of a conversation, pieces of a streamed answer, cells of a notebook.
+
+Where a conversation says which messages a model wrote, these are read alone, with what the model gave to tools. Where
+it has messages of people alone, it is refused, since the model's may stand where nobody looks. Of a notebook the prose
+is read, where it has any, and what its code printed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ctwl_decoder.errors import DocumentRefused
+from ctwl_decoder.words import said
+
+_WRITERS = frozenset({"assistant", "model", "ai", "bot", "gpt", "chatgpt", "claude", "gemini", "copilot", "llm"})
+_PEOPLE = frozenset({"user", "human", "system", "developer", "tool", "function", "prompter", "customer"})
+_WHO = ("role", "from", "sender", "author", "user", "username")
+_BY_PEOPLE = ("isCreatedByUser", "is_user", "isUser", "fromUser", "isHuman")
+"""Names of what is true of the messages of people, and false of those of a model."""
+
+_WHAT = ("content", "text", "value", "parts", "message", "body", "mes")
+_ASKED = ("request", "prompt", "instruction", "question", "input", "inputs", "query", "messages", "message")
+_ANSWERED = (
+    "completion",
+    "response",
+    "responses",
+    "output",
+    "outputs",
+    "answer",
+    "generated_text",
+    "assistant",
+    "reply",
+)
+_CALLS = ("tool_calls", "function_call")
+_GIVEN = ("input", "arguments", "args")
+"""Where a message has calls of tools beside its words, and in a call what the model gives to the tool."""
+
+_FEW = 8
+"""Words of a string that is given to a tool: fewer are its name, its title, a path."""
+
+_UNSAID = ("tool", "function", "thinking", "reasoning")
+"""In the names of parts of a message that are no words of it."""
+
+_PACKED = re.compile(r"\s*(?:[{\[]|(?:data|event): ?)")
+"""Begins JSON, or a stream of it, in a string."""
+
+_RECORD = re.compile(r"^.{0,80}?(\{.*\})\s*$", re.M)
+"""A record in a line; a program may have written a date or ``data:`` before it."""
+
+_PART = re.compile(r"""^([0-9a-z]):(["{\[].*)$""", re.M)
+"""A part of a stream that has a letter or a number for its kind, as Vercel's programs send it."""
+
+_THOUGHT = "g"
+"""The kind of a part that the model thought, and did not say."""
+
+_LEAST = 3
+"""Pieces of a stream of an unknown program."""
+
+_SHARE = 5
+"""One piece in so many of a text begins or ends at the end of a word."""
+
+_SHORT = 12
+"""Characters of a piece in a script without spaces."""
+
+
+def words_of(text: str) -> str | None:
+    """The words in JSON, JSON lines, or lines of server-sent events; None where it is none that is known here.
+
+    Raises:
+        DocumentRefused: it has messages of people, and none of a model.
+    """
+    values = list(_values(text))
+    if cells := list(_cells(values)):
+        return _of_notebook(cells)
+    pieces = [(value.get("id"), _piece(value)) for value in _records(values)]
+    if any(piece for _, piece in pieces):
+        return _streamed(pieces)
+    if varied := _varied(_records(values)):
+        return varied
+    messages = list(_messages(values))
+    told = _of_models(messages) or [_said(value) for value in _records(values)]
+    return "\n\n".join(filter(None, told)) or None
+
+
+def _of_models(messages: list[tuple[str, str]]) -> list[str]:
+    """The messages that models wrote; all where nothing says who of the writers is one."""
+    written = [words for who, words in messages if who.lower() in _WRITERS]
+    others = [words for who, words in messages if who.lower() not in _PEOPLE]
+    if messages and not (written or others):
+        raise DocumentRefused(said("reason-people"))
+    return written or others
+
+
+def _of_notebook(cells: list[dict[str, Any]]) -> str:
+    """The prose, else the code; and what the code printed."""
+    prose = [_text(cell.get("source")) for cell in cells if cell.get("cell_type") != "code"]
+    printed = [_printed(out) for cell in cells for out in cell.get("outputs") or [] if isinstance(out, dict)]
+    told = [*filter(str.strip, prose)] or [_text(cell.get("source")) for cell in cells]
+    return "\n\n".join(filter(str.strip, told + printed))
+
+
+def _printed(output: dict[str, Any]) -> str:
+    """The text that code printed or gave."""
+    data = output.get("data")
+    return _text(output.get("text") or (data.get("text/plain") if isinstance(data, dict) else None))
+
+
+def _values(text: str) -> Iterator[Any]:
+    """The whole text as a value, or the value in each line."""
+    try:
+        yield json.loads(text)
+        return
+    except ValueError:
+        pass
+    parts = [(found[1], found[2]) for found in _PART.finditer(text)]
+    for kind, line in parts or [("", found[1]) for found in _RECORD.finditer(text)]:
+        try:
+            value = json.loads(line)
+        except ValueError:
+            continue
+        yield {"reasoning" if kind == _THOUGHT else kind: value} if kind else value
+
+
+def _records(values: list[Any]) -> list[dict[str, Any]]:
+    """The records of lines, or of one list."""
+    if len(values) == 1 and isinstance(values[0], list):
+        values = values[0]
+    return [value for value in values if isinstance(value, dict)]
+
+
+def _streamed(pieces: list[tuple[Any, str]]) -> str:
+    """The answers whose pieces these are; an answer has an id where its program gives it one."""
+    found, last = list[str](), None
+    for answer, piece in pieces:
+        if found and answer != last and answer is not None and last is not None:
+            found.append("\n\n")
+        last = answer if answer is not None else last
+        found.append(piece)
+    return "".join(found)
+
+
+def _piece(value: dict[str, Any]) -> str:
+    """The piece of an answer that a record carries, as the common servers write it."""
+    choice = _first(value.get("choices"))
+    delta = choice.get("delta", value.get("delta"))
+    if isinstance(delta, str):
+        return delta if "text" in str(value.get("type", "text")) else ""
+    if isinstance(delta, dict):
+        return _text(delta.get("content", delta.get("text")))
+    if choice and "message" not in choice:
+        return _text(choice.get("text"))
+    return _piece_alone(value)
+
+
+def _piece_alone(value: dict[str, Any]) -> str:
+    """The same of servers that give no choices."""
+    if isinstance(value.get("token"), dict):
+        return _text(value["token"].get("text"))
+    if "stop" in value:
+        return _text(value.get("content"))
+    if "done" in value:
+        message = value.get("message")
+        return _text(message.get("content") if isinstance(message, dict) else value.get("response"))
+    return _text(_first(value.get("candidates")).get("content"))
+
+
+def _varied(records: list[dict[str, Any]]) -> str:
+    """The pieces of a stream of an unknown program: of the strings at the same place those that make a text."""
+    if any(_who(record) and _said(record) for record in records):
+        return ""
+    places = dict[tuple[str, ...], list[str]]()
+    for record in records:
+        for place, text in _strings(record):
+            places.setdefault(place, []).append(text)
+    found = max(places.values(), key=lambda texts: sum(map(_is_piece, texts)), default=[])
+    sure = len(found) >= _LEAST and _SHARE * sum(map(_is_piece, found)) >= len(found)
+    return "".join(found) if sure else ""
+
+
+def _is_piece(text: str) -> bool:
+    """Whether a string goes on in another: it begins or ends at the end of a word, or has a script without spaces."""
+    return text != text.strip(" ") or (len(text) <= _SHORT and any(character >= "\u2e80" for character in text))
+
+
+def _strings(record: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """The strings in a record and their places."""
+    waiting: list[tuple[tuple[str, ...], Any]] = [((), record)]
+    while waiting:
+        place, value = waiting.pop()
+        if isinstance(value, str):
+            yield place, value
+        elif isinstance(value, list):
+            waiting += [(place, each) for each in reversed(value)]
+        elif isinstance(value, dict) and not _is_unsaid(value):
+            inner = [(key, each) for key, each in value.items() if not _names(key, _UNSAID)]
+            waiting += [((*place, key), each) for key, each in reversed(inner)]
+
+
+def _first(value: Any) -> dict[str, Any]:
+    first = value[0] if isinstance(value, list) and value else None
+    return first if isinstance(first, dict) else {}
+
+
+def _messages(values: list[Any]) -> Iterator[tuple[str, str]]:
+    """The messages: who wrote each, and its words. Whoever wrote a message wrote what is in it, unless it says else."""
+    waiting: list[tuple[str, Any]] = [("", value) for value in values[::-1]]
+    while waiting:
+        who, value = waiting.pop()
+        if isinstance(value, list):
+            waiting += [(who, each) for each in reversed(value)]
+        if not isinstance(value, dict):
+            continue
+        who, inner = _who(value) or who, list[tuple[str, Any]]()
+        words = "\n\n".join(filter(None, [_unpacked(_said(value), who), *_given(value, who)]))
+        if who and words:
+            yield who, words
+            inner = [("", each) for key, each in value.items() if key not in _WHAT]
+        elif not _is_unsaid(value):
+            for key, each in value.items():
+                by = _part_of(value, key)
+                if by and (words := _unpacked(_alone(each), by)):
+                    yield by, words
+                else:
+                    inner.append((by or who, each))
+        waiting += reversed(inner)
+
+
+def _said(message: dict[str, Any]) -> str:
+    return next((text for key in _WHAT if (text := _text(message.get(key)))), "")
+
+
+def _part_of(pair: dict[str, Any], key: str) -> str:
+    """Who wrote what a record of a question and its answer has by a name."""
+    asked, answered = (any(each in pair for each in names) for names in (_ASKED, _ANSWERED))
+    if not ((asked and answered) or "generated_text" in pair):
+        return ""
+    return "assistant" if key in _ANSWERED else "user" if key in _ASKED else ""
+
+
+def _alone(value: Any) -> str:
+    """The words of a value in which no other says who wrote it."""
+    parts = value if isinstance(value, list) else [value]
+    return "" if any(isinstance(part, dict) and _who(part) for part in parts) else _text(value)
+
+
+def _unpacked(words: str, who: str) -> str:
+    """The words in JSON that is kept as a string, where it may be a model's; else the string."""
+    if who.lower() in _PEOPLE or not _PACKED.match(words):
+        return words
+    try:
+        return words_of(words) or words
+    except DocumentRefused:
+        return words
+
+
+def _given(message: dict[str, Any], who: str) -> Iterator[str]:
+    """The texts that a model gives to tools in a message, or in a part of one."""
+    kept = message if _is_unsaid(message) else {key: message.get(key) for key in (*_WHAT, *_CALLS)}
+    waiting: list[tuple[bool, Any]] = [(False, kept)] if who.lower() in _WRITERS else []
+    while waiting:
+        to_tool, value = waiting.pop()
+        value = _loaded(value) if to_tool and isinstance(value, str) else value
+        if isinstance(value, str) and to_tool and len(value.split()) >= _FEW:
+            yield value
+        elif isinstance(value, list):
+            waiting += [(to_tool, each) for each in reversed(value)]
+        elif isinstance(value, dict):
+            waiting += [(to_tool or key in _GIVEN, each) for key, each in reversed(value.items())]
+
+
+def _loaded(text: str) -> Any:
+    try:
+        return json.loads(text) if text.startswith("{") else text
+    except ValueError:
+        return text
+
+
+def _who(message: dict[str, Any]) -> str:
+    for key in _BY_PEOPLE:
+        if isinstance(message.get(key), bool):
+            return "user" if message[key] else "assistant"
+    for key in _WHO:
+        who = message.get(key)
+        who = who.get("role", who.get("name")) if isinstance(who, dict) else who
+        if isinstance(who, str) and who:
+            return who
+    return ""
+
+
+def _cells(values: list[Any]) -> Iterator[dict[str, Any]]:
+    """The cells of notebooks, in either of its forms."""
+    for value in values:
+        sheets = value.get("worksheets", [value]) if isinstance(value, dict) and "nbformat" in value else []
+        for sheet in sheets if isinstance(sheets, list) else []:
+            cells = sheet.get("cells") if isinstance(sheet, dict) else None
+            yield from (cell for cell in cells or [] if isinstance(cell, dict))
+
+
+def _text(value: Any) -> str:
+    """The words of a value: a string, parts of one, or what holds them."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "".join(part if isinstance(part, str) else _text(part) for part in value)
+    if isinstance(value, dict) and not _is_unsaid(value):
+        return next((text for key in ("text", "parts", "value") if (text := _text(value.get(key)))), "")
+    return ""
+
+
+def _is_unsaid(value: dict[str, Any]) -> bool:
+    """Whether a part of a message is no words of it."""
+    return any(_names(str(value.get(key, "")), _UNSAID) for key in ("type", "kind"))
+
+
+def _names(name: str, parts: tuple[str, ...]) -> bool:
+    return any(part in name for part in parts)

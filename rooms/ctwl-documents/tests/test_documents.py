@@ -1,0 +1,405 @@
+"""Files of the kinds that people have: their words are read as if the text stood alone."""
+
+from __future__ import annotations
+
+import io
+import json
+from contextlib import suppress
+from email.message import EmailMessage
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+import pytest
+import recorded_texts
+from document_files import docx, lines, mail, of_all_kinds, of_rarer_forms, packed, page
+from hypothesis import given
+from hypothesis import strategies as st
+from reportlab.lib.styles import ParagraphStyle
+from reportlab.lib.units import mm
+from reportlab.pdfgen import canvas
+from reportlab.platypus import BaseDocTemplate, Frame, PageTemplate, Paragraph
+
+from ctwl_decoder import Decoder, kinds
+from ctwl_decoder.command import main
+from ctwl_decoder.errors import DecoderError, DocumentRefused, NotOpened
+from ctwl_decoder.files import read_text, texts_of
+from ctwl_decoder.kinds import hides_words
+from ctwl_decoder.report.wording import FOUND, TOO_SHORT
+from ctwl_decoder.text.variants import variants_of
+from ctwl_documents import html, opening
+from ctwl_documents.budget import Budget
+from ctwl_documents.layout import Glyph, text_of_pages
+from ctwl_documents.opening import kind_of, texts_in
+from ctwl_services.page.bundle import web_folder
+
+MARKED = recorded_texts.MARKED
+TEXTS, LETTER = MARKED["texts"], MARKED["texts"][7]
+OFFLINE = "org.ctwl.smollm2-135m.1"
+LIGHT = ["--light", "--profile", OFFLINE]
+KINDS = of_all_kinds(LETTER)
+RARER = of_rarer_forms(LETTER)
+
+
+@pytest.fixture(scope="module")
+def decoder() -> Decoder:
+    return Decoder.open(OFFLINE)
+
+
+def p_value(decoder: Decoder, text: str) -> float:
+    return decoder.decode(text, score="light").p_value
+
+
+def words(data: bytes) -> str:
+    """All words in a file, opened in this process."""
+    found = list(texts_in(data, "file", Budget()))
+    assert all(isinstance(each.text, str) for each in found), found
+    return "\n\n".join(str(each.text) for each in found)
+
+
+def pdf(text: str, font: str = "Times-Roman", width: float = 45, size: float = 10, align: int = 0) -> bytes:
+    """A PDF of three narrow columns a page."""
+    found = io.BytesIO()
+    document = BaseDocTemplate(found, pagesize=(210 * mm, 297 * mm))
+    edges = [20 * mm + number * (width + 6) * mm for number in range(3)]
+    frames = [Frame(left, 20 * mm, width * mm, 120 * mm, leftPadding=0, rightPadding=0) for left in edges]
+    document.addPageTemplates(PageTemplate(frames=frames))
+    style = ParagraphStyle("narrow", fontName=font, fontSize=size, leading=1.2 * size, alignment=align)
+    document.build([Paragraph(escape(line), style) for line in lines(text) if line.strip()])
+    return found.getvalue()
+
+
+def test_there_is_a_file_of_each_kind_that_is_opened() -> None:
+    made = {kind_of(data) for data in [*KINDS.values(), *RARER.values(), pdf("One")]} - {None}
+    assert made == {
+        kind
+        for kind in [*vars(kinds).values(), *vars(opening).values()]
+        if isinstance(kind, kinds.Kind) and kind.opened
+    }
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_mark_is_found_in_a_file_of_each_kind(decoder: Decoder, name: str) -> None:
+    alone = " ".join(LETTER.split()) if name.startswith("film") else LETTER  # subtitles have no paragraphs
+    assert p_value(decoder, words(KINDS[name])) < 10 * p_value(decoder, alone)
+
+
+@pytest.mark.parametrize("name", RARER)
+def test_the_words_of_a_file_of_a_rarer_form_are_the_text(name: str) -> None:
+    text = " ".join(LETTER.split()) if name.startswith(("film", "rolling")) else LETTER
+    beside = {"notes.odt": "See.", "box.docx": "In a box.", "prints.ipynb": "# An answer"}.get(name, "")
+    assert text in words(RARER[name]) and len(words(RARER[name])) <= len(text) + 10 * len(beside)
+
+
+@pytest.mark.parametrize("turn", [0, 90, 180, 270])
+@pytest.mark.parametrize("page", [0, 90, 180, 270])
+def test_a_page_of_a_pdf_that_lies_on_its_side_is_read_as_one_that_stands(turn: int, page: int) -> None:
+    sheet = io.BytesIO()
+    drawn = canvas.Canvas(sheet, pagesize=(600, 600))
+    drawn.setPageRotation(page)
+    drawn.translate(300, 300)
+    drawn.rotate(turn)
+    for row, line in enumerate(["A page that lies on its", "side has lines, too, and", "they are joined."]):
+        drawn.drawString(-100, 50 - 14 * row, line)
+    drawn.save()
+    assert words(sheet.getvalue()) == "A page that lies on its side has lines, too, and they are joined."
+
+
+def test_a_file_is_opened_whatever_it_is_called(tmp_path: Path) -> None:
+    path = tmp_path / "letter.txt"
+    path.write_bytes(docx(LETTER))
+    assert read_text(str(path)) == LETTER
+
+
+@pytest.mark.parametrize(
+    ("font", "width", "align"), [("Times-Roman", 45, 0), ("Helvetica", 40, 0), ("Times-Roman", 45, 4)]
+)
+def test_narrow_columns_of_a_pdf_are_read_as_running_text(
+    decoder: Decoder, font: str, width: float, align: int
+) -> None:
+    alone = [p_value(decoder, text) for text in TEXTS]
+    found = [p_value(decoder, words(pdf(text, font, width, align=align))) for text in TEXTS]
+    near = [paid < 100 * best for paid, best in zip(found, alone, strict=True)]
+    assert sum(p <= 1e-4 for p in found) == 9 and sum(near) >= 7, (found, alone)
+
+
+def test_columns_that_a_program_draws_line_by_line_are_read_one_after_the_other() -> None:
+    sheet = io.BytesIO()
+    drawn = canvas.Canvas(sheet)
+    left, right = (
+        ["The first column", "goes down here", "and ends."],
+        ["The second one", "stands beside it", "on its right."],
+    )
+    for row, (one, other) in enumerate(zip(left, right, strict=True)):
+        drawn.drawString(60, 700 - 14 * row, one)
+        drawn.drawString(200, 700 - 14 * row, other)
+    drawn.save()
+    assert words(sheet.getvalue()).replace("\n", " ").split() == " ".join(left + right).split()
+
+
+def test_a_word_that_was_divided_at_a_line_end_of_a_pdf_becomes_one() -> None:
+    sheet = io.BytesIO()
+    drawn = canvas.Canvas(sheet)
+    for row, line in enumerate(["A long and inter-", "esting sentence is", "set in a narrow co-", "lumn of a paper."]):
+        drawn.drawString(60, 700 - 14 * row, line)
+    drawn.save()
+    assert words(sheet.getvalue()) == "A long and interesting sentence is set in a narrow column of a paper."
+
+
+def test_lines_of_a_script_without_spaces_are_joined_without_spaces() -> None:
+    glyphs = [
+        Glyph(character, 10 * place, 100 - 12 * row, 10 * place + 10, 110 - 12 * row)
+        for row, line in enumerate(["\u6c34\u304c\u6d41\u308c\u308b", "\u5ddd\u306e\u305d\u3070\u3067", "\u672c"])
+        for place, character in enumerate(line)
+    ]
+    assert text_of_pages([glyphs]) == "\u6c34\u304c\u6d41\u308c\u308b\u5ddd\u306e\u305d\u3070\u3067\u672c"
+
+
+def test_lines_that_the_writer_ended_stay_lines() -> None:
+    sheet = io.BytesIO()
+    drawn = canvas.Canvas(sheet)
+    for row, line in enumerate(["Milk", "Bread", "Two pounds of butter from the farm", "Salt", "Tea"]):
+        drawn.drawString(60, 700 - 14 * row, line)
+    drawn.save()
+    assert lines(words(sheet.getvalue())) == ["Milk", "Bread", "Two pounds of butter from the farm", "Salt", "Tea"]
+
+
+def test_opened_html_shows_its_words_and_no_tags() -> None:
+    shown = words(
+        b"<html><body><h1>A&amp;B</h1><p>One <b>bold</b>\nword.<br>Next</p><div hidden>no</div>"
+        b"<p style='display:none'>no</p>"
+        b"<pre>a  b\n c</pre></body></html>"
+    )
+    assert shown == "A&B\n\nOne bold word.\nNext\n\na  b\n c"
+
+
+PAGES: dict[str, str] = json.loads((web_folder() / "test" / "pages.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_shows_the_words_that_a_browser_shows(page: str) -> None:
+    """The reader in JavaScript is tested by the same pages."""
+    assert html.words_of(f"<!doctype html>{page}") == PAGES[page]
+
+
+@pytest.mark.parametrize(
+    "chat",
+    [
+        [{"role": "user", "content": "A question."}],
+        [{"role": "user", "content": "A question."}, {"whatever": {"phrase": "An answer."}}],
+        {"req": {"messages": [{"role": "user", "content": "A question."}]}, "res": {"phrase": "An answer."}},
+    ],
+)
+def test_messages_of_people_are_never_read_for_a_model_s(chat: object) -> None:
+    (found,) = texts_in(json.dumps(chat).encode(), "chat.json", Budget())
+    assert isinstance(found.text, DocumentRefused) and "messages of people" in str(found.text)
+
+
+def test_any_element_of_a_book_may_end_where_it_begins() -> None:
+    chapter = "<html><head><script src='a'/></head><body><audio src='b'/><p>Words</p></body></html>"
+    assert html.words_of(chapter, xml=True) == html.words_of(f"<?xml version='1.0'?>{chapter}") == "Words"
+    assert html.words_of(chapter) == ""
+
+
+@pytest.mark.parametrize(
+    ("label", "charset", "text"),
+    [
+        ("gb2312", "gbk", "\u6731\u9555\u57fa"),
+        ("x-gbk", "gb18030", "\u4e2d\u20ac"),
+        ("EUC-KR", "cp949", "\ub620\ubc29\uac01\ud558"),
+        ("ks_c_5601-1987", "cp949", "\ub620"),
+        ("shift_jis", "cp932", "\u2460"),
+        ("x-sjis", "cp932", "\u2460"),
+        ("big5", "big5hkscs", "\u35ce"),
+        ("iso-8859-9", "cp1254", "\u015f\u201c"),
+        ("iso-8859-1", "cp1252", "\u201c"),
+    ],
+)
+def test_a_charset_is_read_as_browsers_read_its_label(label: str, charset: str, text: str) -> None:
+    assert html.decoded(text.encode(charset), label) == text
+
+
+CHARSETS: dict[str, dict[str, str]] = json.loads((web_folder() / "test" / "charsets.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", CHARSETS)
+def test_a_charset_is_what_the_bytes_are_before_what_a_label_says(name: str) -> None:
+    """The reader in JavaScript is tested by the same bytes."""
+    row = CHARSETS[name]
+    assert html.decoded(bytes.fromhex(row["bytes"]), row["label"]) == row["text"]
+
+
+@pytest.mark.parametrize("code_page", [1252, 0, 10000])
+def test_letters_of_an_rtf_stay_whatever_code_page_it_names(code_page: int) -> None:
+    assert words(rf"{{\rtf1\ansi\ansicpg{code_page} Gr\'f6\'dfe}}".encode()) == "Gr\u00f6\u00dfe"
+
+
+def test_utf_7_is_no_charset_of_pages() -> None:
+    assert not html.is_charset("utf-7")
+    assert html.decoded(b"<p>+2AA-", "utf-7") == "<p>+2AA-"
+
+
+def test_what_was_deleted_from_a_document_is_not_read() -> None:
+    gone = "<w:p><w:del><w:r><w:delText>gone</w:delText></w:r></w:del><w:r><w:instrText>DATE</w:instrText></w:r></w:p>"
+    assert words(docx("One\n\nTwo", gone)) == "One\n\nTwo"
+
+
+def test_a_book_with_a_missing_chapter_and_a_doctype_is_read_and_the_gap_named() -> None:
+    container = "<container><rootfiles><rootfile full-path='O/a.opf'/></rootfiles></container>"
+    doctype = "<!DOCTYPE package PUBLIC '+//ISBN 0-9673008-1-9//DTD OEB 1.2 Package//EN' 'http://example.org/a.dtd'>"
+    items = "".join(f"<item id='{name}' href='{name}.xhtml'/>" for name in "ab")
+    spine = "".join(f"<itemref idref='{name}'/>" for name in "abc")
+    opf = f"<?xml version='1.0'?>{doctype}<package><manifest>{items}</manifest><spine>{spine}</spine></package>"
+    book = packed({"META-INF/container.xml": container, "O/a.opf": opf, "O/b.xhtml": page("Words")})
+    first, *gaps = texts_in(book, "book", Budget())
+    assert first.text == "Words" and sorted(gap.name for gap in gaps) == ["book/O/a.xhtml", "book/c"]
+    assert all(isinstance(gap.text, DocumentRefused) for gap in gaps)
+
+
+def test_lines_of_a_flowed_mail_are_joined() -> None:
+    data = (
+        mail("x")
+        .replace(b'charset="utf-8"', b'charset="utf-8"; format=flowed')
+        .replace(b"\nx\n", b"\nOne \ntwo\nThree\n")
+    )
+    assert words(data) == "One two\nThree"
+    assert words(data.replace(b"flowed", b"Flowed")) == "One two\nThree"
+
+
+@pytest.mark.parametrize(
+    ("data", "named"),
+    [
+        (b"\x89PNG\r\n\x1a\n" + bytes(50), "a picture"),
+        (b"\xff\xd8\xff\xe0" + bytes(50), "a picture"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(50), "an older Office document"),
+        (b"7z\xbc\xaf\x27\x1c" + bytes(50), "a 7z or RAR archive"),
+        (b"ID3\x04" + bytes(50), "a recording"),
+        (packed({"[Content_Types].xml": "", "xl/workbook.xml": ""}), "an Excel table"),
+        (b"-----BEGIN PGP MESSAGE-----\n\nhQEMA", "a PGP message"),
+        (b"WARC/1.0\r\nWARC-Type: response\r\n", "a WARC archive"),
+        (b"%!PS-Adobe-3.0\n(words) show", "PostScript"),
+    ],
+)
+def test_a_container_that_is_not_opened_is_named(
+    data: bytes, named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "letter").write_bytes(data)
+    assert main([*LIGHT, str(tmp_path / "letter")]) == 2
+    told = capsys.readouterr()
+    assert "not-opened" in told.err and named in told.err and "which is not opened here; " in told.err
+    assert "watermark" not in told.out
+
+
+def test_an_address_is_no_file_and_no_text(tmp_path: Path) -> None:
+    told = "it is a link to a page, which is not opened here; open it in a browser, and save or copy its words"
+    with pytest.raises(NotOpened, match=told):
+        texts_of("https://example.org/letter.html")
+    for number, link in enumerate(["https://example.org/letter.html\n", "[InternetShortcut]\r\nURL=https://a.b\r\n"]):
+        (tmp_path / str(number)).write_text(link)
+        (found,) = texts_of(str(tmp_path / str(number)))
+        assert isinstance(found.text, NotOpened) and told in str(found.text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TEXTS[0],
+        "ACGT" * 60,
+        "{no json",
+        "Date: today\nI wrote this.",
+        "12\n00:01 is a time",
+        "ID3 is a way to learn trees.",
+        "THE HEATWAVE went on.",
+        "GIF89a was a format.",
+        "A file begins with %PDF-1.7.",
+        f"One\n{'=' * 60}\n" * 4 + "Two = 2",
+        f"{'x' * 59}=\n" * 4 + "a=x",
+    ],
+)
+def test_plain_text_is_no_container(text: str) -> None:
+    assert kind_of(text.encode()) is None or words(text.encode()) == text
+    assert hides_words(text) is None
+
+
+def test_a_mail_that_passed_many_servers_is_one() -> None:
+    passed = f"X-Passed: {'far ' * 400}\n" * 20
+    long = passed.encode() + KINDS["base64.eml"]
+    assert words(long) == words(KINDS["base64.eml"]) and hides_words(long.decode())
+
+
+def test_a_text_in_which_no_words_can_be_read_is_no_text() -> None:
+    hidden = [KINDS[name].decode() for name in ("letter.b64", "quoted.txt", "base64.eml", "letter.rtf")]
+    hidden += ["%PDF-1.7\n1 0 obj", KINDS["letter.docx"].decode("latin-1"), "https://example.org/a"]
+    assert [kind.called for kind in map(hides_words, hidden) if kind] == [
+        "base64", "quoted-printable text", "a mail", "RTF", "a PDF", "a zip archive", "a link to a page"
+    ]  # fmt: skip
+    assert hides_words(mail(LETTER).decode()) is None and hides_words(page(LETTER)) is None
+
+
+def test_of_several_texts_each_gets_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.txt").write_text(TEXTS[1], encoding="utf-8")
+    (tmp_path / "b.zip").write_bytes(
+        packed({"c.txt": TEXTS[2], "d.txt": "A short one.", "e.png": b"\x89PNG\r\n\x1a\n"})
+    )
+    assert main([*LIGHT, str(tmp_path)]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert [line.removeprefix(f"{tmp_path}/").split(":")[:2] for line in told[:4]] == [
+        ["a.txt", f" {FOUND}"],
+        ["b.zip/c.txt", f" {FOUND}"],
+        ["b.zip/d.txt", f" {TOO_SHORT.partition(':')[0]}"],
+        ["b.zip/e.png", " not read"],
+    ]
+    assert told[4] == "4 texts: 2 with a watermark, 1 too short, 1 not read."
+    with pytest.raises(NotOpened, match="has 2 texts, and one is asked for"):
+        read_text(str(tmp_path / "b.zip"))
+
+
+def test_a_mail_is_reported_in_full_and_its_attachments_in_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = EmailMessage()
+    found["From"], found["Date"] = "ann@example.org", "Thu, 26 Nov 2026 10:00:00 +0000"
+    found.set_content(LETTER, cte="base64")
+    found.add_attachment(b"\x89PNG\r\n\x1a\n", maintype="image", subtype="png", filename="logo.png")
+    path, shown = tmp_path / "letter.eml", tmp_path / "report.html"
+    path.write_bytes(bytes(found))
+    assert main([*LIGHT, "--html", str(shown), str(path)]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert told[0].startswith(f"{FOUND}: ") and any(line.startswith("p-value") for line in told)
+    assert told[-1].startswith(f"{path}/logo.png: not read: it is a picture") and shown.exists()
+    assert main([*LIGHT, "--json", str(path)]) == 0
+    assert [each["name"] for each in json.loads(capsys.readouterr().out)] == [str(path), f"{path}/logo.png"]
+
+
+def test_the_exit_status_tells_what_was_not_read_from_what_was_not_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    human = tmp_path / "human.txt"
+    human.write_text("No model wrote this short text.", encoding="utf-8")
+    assert main([*LIGHT, "--json", str(human), str(human)]) == 1
+    reports = json.loads(capsys.readouterr().out)
+    assert [each["report"]["outcome"] for each in reports] == ["too-short"] * 2
+    assert main([*LIGHT, "--json", str(human), str(tmp_path / "missing")]) == 2
+    assert json.loads(capsys.readouterr().out)[1]["error"]["code"] == "input-unreadable"
+
+
+_PLACES = st.floats(-1e4, 1e4)
+_GLYPHS = st.builds(Glyph, st.sampled_from("ab.-\u4e00 \n\r\xad"), _PLACES, _PLACES, _PLACES, _PLACES)
+
+
+@given(st.lists(st.lists(_GLYPHS, max_size=30), max_size=3))
+def test_no_letter_is_lost_wherever_it_stands(pages: list[list[Glyph]]) -> None:
+    letters = [glyph.text for page in pages for glyph in page if glyph.text in "ab.\u4e00"]
+    assert sorted(letter for letter in text_of_pages(pages) if letter in "ab.\u4e00") == sorted(letters)
+
+
+@given(st.sampled_from(sorted(KINDS | RARER)), st.integers(0, 10_000), st.binary(max_size=4), st.booleans())
+def test_a_damaged_file_is_read_or_refused(name: str, place: int, put: bytes, cut: bool) -> None:
+    data = (KINDS | RARER)[name]
+    place %= len(data)
+    damaged = data[:place] + put + (b"" if cut else data[place + len(put) :])
+    with suppress(DecoderError, ValueError, RecursionError):  # the process that opens files makes refusals of these
+        assert all(isinstance(each.text, (str, DecoderError)) for each in texts_in(damaged, "file", Budget()))
+
+
+def test_what_is_opened_is_read_as_given(decoder: Decoder) -> None:
+    assert [name for name, _ in variants_of(words(pdf(LETTER)))] == ["as given"]

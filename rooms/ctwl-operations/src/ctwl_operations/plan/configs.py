@@ -1,0 +1,67 @@
+"""What a provider pastes: the recommended setting for the command, for transformers and for vLLM."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from ctwl_encoder.options import GenerationOptions, Options, ProxyOptions, default_profile
+from ctwl_protocol.profile import OFFLINE_MODEL
+
+from .result import Result
+
+
+def configs(result: Result) -> dict[str, str]:
+    """A snippet for each way of serving, by its name."""
+    settings, marking = result.settings, dict(result.taken.marking.options)
+    options = GenerationOptions(**dict(settings.sampling) | marking)
+    beacon = {"provider": settings.provider, "version": settings.version}
+    read_by = _changed(ProxyOptions(profile=settings.profile, proxy_path=settings.proxy_path, device=settings.device))
+    return {
+        "ctwl-encode": _command(result, options, beacon | marking),
+        "transformers": _transformers(settings.model, options, beacon | marking | read_by),
+        "vLLM": _vllm(settings.model, options, beacon | marking | read_by),
+    }
+
+
+def _changed(options: Options) -> dict[str, Any]:
+    """The options that are not the defaults."""
+    return {name: value for name, value in options if value != type(options).model_fields[name].default}
+
+
+def _command(result: Result, options: GenerationOptions, marking: Mapping[str, Any]) -> str:
+    settings = result.settings
+    asked: dict[str, Any] = {"model": settings.model}
+    if settings.profile != default_profile(settings.model):
+        asked["profile"] = settings.profile
+    asked |= {name: value for name, value in (("proxy", settings.proxy_path),) if value}
+    asked |= _changed(ProxyOptions(device=settings.device))
+    asked |= {name: value for name, value in _changed(options).items() if name in settings.sampling and name != "seed"}
+    words = ["ctwl-encode"]
+    for name, value in {**asked, **marking}.items():
+        words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+    return shlex.join([*words, "The harvest this year"])
+
+
+def _transformers(model: str, options: GenerationOptions, marking: Mapping[str, Any]) -> str:
+    # All settings are named: a model's own generation config would else have its say.
+    return (
+        "from ctwl_encoder import CTWLWatermarkingConfig\n\n"
+        f"config = CTWLWatermarkingConfig({_arguments({**marking, 'tokenizer': model})})\n"
+        f"model.generate(**inputs, {_arguments(options.for_transformers())}, watermarking_config=config)"
+    )
+
+
+def _arguments(named: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in named.items())
+
+
+def _vllm(model: str, options: GenerationOptions, marking: Mapping[str, Any]) -> str:
+    """The server; the sampling is that of requests that name none, the length is left to them."""
+    sampling = {"temperature": options.temperature, "top_p": options.top_p, "top_k": 0}
+    sampling |= {"repetition_penalty": options.repetition_penalty}
+    served = "MODEL" if model.lower() == OFFLINE_MODEL else model  # the wheel's name, which vLLM does not know
+    told = {"--additional-config": {"ctwl": dict(marking)}, "--override-generation-config": sampling}
+    return shlex.join(["vllm", "serve", served, *(word for name in told for word in (name, json.dumps(told[name])))])

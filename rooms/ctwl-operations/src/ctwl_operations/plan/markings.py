@@ -1,0 +1,66 @@
+"""What is tried: ways of marking, the gentlest first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ctwl_encoder import Strategy
+from ctwl_encoder.options import MarkingOptions, strategy_for
+
+
+@dataclass(frozen=True)
+class Marking:
+    """A way of marking.
+
+    Attributes:
+        options: fields of :class:`ctwl_encoder.options.MarkingOptions`, as they go into a config; none for plain
+            sampling.
+    """
+
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def strategy(self) -> Strategy | None:
+        """The strategy; None for plain sampling."""
+        return Strategy(self.options["strategy"]) if self.options else None
+
+    @property
+    def name(self) -> str:
+        """For people: "race 0.5", "delta 2"."""
+        if self.strategy is None:
+            return "plain"
+        return " ".join(f"{value:g}" if isinstance(value, float) else value for value in self.options.values())
+
+
+PLAIN = Marking()
+"""The model's own sampling, beside which all else is put."""
+
+SAMPLING = tuple(
+    Marking({"strategy": "race", "share": share}) for share in (0.3, MarkingOptions().strength_of(Strategy.RACE), 0.7)
+)
+"""What is tried where tokens are sampled: the default, less and more. Chosen by hand."""
+
+GREEDY_DELTAS = (1.0, 2.0)
+"""What is tried where nothing is drawn, in nats: the encoder's default, and half of it. Chosen by hand: the caller may
+name others."""
+
+
+def default_marking(temperature: float) -> Marking:
+    """What the encoder takes by itself at a temperature; 0 for greedy decoding."""
+    strategy = strategy_for(None, temperature)
+    strength = "share" if strategy is Strategy.RACE else "delta"
+    return Marking({"strategy": str(strategy), strength: MarkingOptions().strength_of(strategy)})
+
+
+def markings(temperature: float, deltas: Sequence[float] = ()) -> tuple[Marking, ...]:
+    """What is tried, the gentlest first.
+
+    Args:
+        temperature: of sampling; 0 for greedy decoding.
+        deltas: strengths of ``delta`` that the caller asks for, in nats. It changes the distribution, so it comes last.
+    """
+    strengths = sorted(set(deltas)) or ([] if temperature else GREEDY_DELTAS)
+    added = tuple(Marking({"strategy": "delta", "delta": strength}) for strength in strengths)
+    return (SAMPLING if temperature else ()) + added

@@ -1,0 +1,208 @@
+"""The texts: some of each prompt by plain sampling and by each marking, measured while they are written."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ctwl_encoder import CTWLLogitsProcessor, Decoding, Encoder, Evidence, Payload
+from ctwl_encoder.options import GenerationOptions, MarkingOptions
+from ctwl_protocol import Beacon
+from ctwl_protocol.records import NONCE_COUNT
+
+from .markings import PLAIN, Marking
+from .prompts import GROUP
+from .recorder import Recorder
+
+_ROWS = 32
+"""Texts that are written together, at most. Chosen by hand: a batch that most machines hold."""
+
+_WARM_UP = 8
+"""Marked tokens that are written and thrown away first: they compile what is compiled. Chosen by hand."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text.
+
+    Attributes:
+        ids: the model's tokens, without the one that ends the text.
+        text: the same as text.
+        code: what it carries; None for a plain one.
+        nll: nats a token, under the model; NaN for an empty text, as the next ones.
+        change: what marking changed in the NLL that was expected, nats a token.
+        entropy: nats a token, of what the tokens were drawn from, but for the mark.
+        decided: nats a token, the part of it that the mark decides.
+        first: of ``entropy``, nats of the tokens before the first one that is marked.
+        evidence: what of it a reader may expect; None for a plain text.
+    """
+
+    ids: tuple[int, ...]
+    text: str
+    code: int | None
+    nll: float
+    change: float
+    entropy: float
+    decided: float
+    first: float
+    evidence: Evidence | None
+
+
+@dataclass(frozen=True)
+class Written:
+    """The texts of a marking.
+
+    Attributes:
+        texts: ``GROUP`` for each prompt.
+        cost: seconds that the marking adds to a step.
+    """
+
+    texts: list[Text]
+    cost: float
+
+
+class Writer:
+    """Writes texts of the same prompts by any marking."""
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        prompts: Sequence[str],
+        options: GenerationOptions,
+        *,
+        provider: int,
+        version: int,
+        chat: bool = False,
+    ) -> None:
+        """Say what to write.
+
+        Args:
+            encoder: the model with its proxy.
+            prompts: one for each group of texts.
+            options: how tokens are chosen, and how many; with a seed. What it says of marking is not used.
+            provider: of all texts.
+            version: of all texts.
+            chat: see :meth:`Encoder.generate`.
+
+        Raises:
+            OptionOutOfRange: a prompt and its text are longer than the model can read.
+        """
+        self._encoder, self._options, self._chat = encoder, options, chat
+        self._prompts = list(prompts)
+        self._sampling = options.model_dump(exclude={*MarkingOptions.model_fields})
+        self._codes = [
+            Beacon(provider, version, int(nonce)).code for group in self._nonces(len(prompts)) for nonce in group
+        ]
+        encoder.tokenize(self._prompts, options.max_new_tokens, chat=chat)
+
+    def _nonces(self, groups: int) -> NDArray[np.int64]:
+        """A nonce for each text: int64 (groups, GROUP). Without sampling, texts with one nonce are the same text."""
+        rng = np.random.default_rng(self._options.seed)
+        drawn = np.array([rng.choice(NONCE_COUNT, GROUP, replace=False) for _ in range(groups)])
+        return drawn[:, [0, 0, 1, 1]] if self._options.decoding is Decoding.SAMPLED else drawn
+
+    def cut(self, text: Text, tokens: int) -> str:
+        """The first tokens of a text, without a character that is cut in two."""
+        return text.text if tokens == len(text.ids) else _decoded(self._encoder, text.ids[:tokens]).rstrip("\ufffd")
+
+    def write(self, marking: Marking, progress: Callable[[int], None] = lambda steps: None) -> Written:
+        """Write all texts of a marking.
+
+        Args:
+            marking: how to mark.
+            progress: called after each step with the number of steps so far.
+        """
+        options = GenerationOptions(**self._sampling | dict(marking.options))
+        alike = marking is PLAIN and options.decoding is not Decoding.SAMPLED  # of one prompt, a single text
+        each = 1 if alike else GROUP
+        rows = [prompt for prompt in self._prompts for _ in range(each)]
+        codes = self._codes if marking is not PLAIN else None
+        profile = self._encoder.proxy.profile
+        warm = min(options.max_new_tokens, profile.prefix_length + _WARM_UP)
+        short = options.model_copy(update={"max_new_tokens": warm, "min_new_tokens": 0})
+        write = partial(write_batch, self._encoder, chat=self._chat)
+        write(rows[:1], codes and codes[:1], short)
+        texts, timed = list[Text](), np.zeros(2)
+        for start in range(0, len(rows), _ROWS):
+            batch, done = slice(start, start + _ROWS), start // _ROWS * options.max_new_tokens
+
+            def ahead(steps: int, done: int = done) -> None:
+                progress(done + steps)
+
+            # Every marking has the same seeds, and every batch another one: a prompt that comes again has new texts.
+            seeded = options.model_copy(update={"seed": ((options.seed or 0) + start) % (1 << 63)})
+            written, seconds = write(rows[batch], codes and codes[batch], seeded, ahead)
+            texts += written
+            timed += seconds
+            progress(done + options.max_new_tokens)  # also where all texts ended before
+        of_marking, others = timed.tolist()
+        return Written([text for text in texts for _ in range(GROUP // each)], 1 + of_marking / others)
+
+    def steps(self, marking: Marking) -> int:
+        """The number of steps that :meth:`write` takes at most."""
+        alike = marking is PLAIN and self._options.decoding is not Decoding.SAMPLED
+        rows = len(self._prompts) * (1 if alike else GROUP)
+        return -(-rows // _ROWS) * self._options.max_new_tokens
+
+
+def write_batch(
+    encoder: Encoder,
+    prompts: Sequence[str],
+    codes: Sequence[int] | None,
+    options: GenerationOptions,
+    progress: Callable[[int], None] = lambda steps: None,
+    *,
+    chat: bool = False,
+) -> tuple[list[Text], tuple[float, float]]:
+    """A batch of texts, and the seconds that marking and all else but the measuring took.
+
+    Args:
+        encoder: the model with its proxy.
+        prompts: one for each text.
+        codes: what the texts carry; None for plain ones.
+        options: how tokens are chosen and marked.
+        progress: called after each step with the number of steps so far.
+        chat: see :meth:`Encoder.generate`.
+    """
+    mark: Any = None
+    if codes is not None:
+        mark = CTWLLogitsProcessor(encoder.bridge, [Payload((code,)) for code in codes], **options.marking)
+    recorder = Recorder(mark, options.decoding, encoder.model.device)
+    batch = encoder.tokenize(prompts, options.max_new_tokens, chat=chat)
+    began = time.perf_counter()
+    rows = encoder.run(batch, recorder.after, options, progress, before=[recorder.before])
+    others = time.perf_counter() - began - recorder.marking - recorder.measuring
+    measured = recorder.steps(rows[:, -1]).transpose(2, 0, 1)
+    carried: Sequence[int | None] = [None] * len(rows) if codes is None else codes
+    texts = [_text(encoder, mark, *each) for each in zip(rows, carried, measured, strict=True)]
+    return texts, (recorder.marking, others)
+
+
+def _text(
+    encoder: Encoder,
+    mark: CTWLLogitsProcessor | None,
+    row: NDArray[np.int64],
+    code: int | None,
+    measured: NDArray[np.float64],
+) -> Text:
+    """A row of generated ids, int64 (steps,), with what was measured of it, float64 (4, steps)."""
+    ends = np.flatnonzero(np.isin(row, encoder.stop_ids()))
+    length = int(ends[0]) if len(ends) else len(row)
+    ids = tuple(row[:length].tolist())
+    nll, change, entropy, decided = measured[:, :length].mean(axis=1).tolist() if length else [np.nan] * len(measured)
+    _, _, choice, marked = measured[:, :length]
+    first = float(choice[: int((marked > 0).argmax())].sum()) if (marked > 0).any() else 0.0
+    evidence = None
+    if mark is not None and code is not None:
+        evidence = mark.marker.evidence(mark.text(Payload((code,)), row[:length]))
+    return Text(ids, _decoded(encoder, ids), code, nll, change, entropy, decided, first, evidence)
+
+
+def _decoded(encoder: Encoder, ids: Sequence[int]) -> str:
+    return str(encoder.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False))

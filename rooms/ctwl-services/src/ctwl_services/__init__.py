@@ -1,0 +1,1 @@
+"""Services around the decoder: a web page and an HTTP API, a page for browsers, and asking a provider's detector."""

@@ -1,0 +1,474 @@
+"""The page that needs no server, in a real browser: what people see, and that it loads nothing."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import textwrap
+from collections.abc import Callable, Iterator
+from email.message import EmailMessage
+from pathlib import Path
+from typing import Any
+
+import pytest
+from document_files import packed
+from running_service import serving_files
+from test_signposts import RECORDED, TRUSTED, URL
+
+from ctwl_decoder import Decoder
+from ctwl_decoder.command import main
+from ctwl_decoder.errors import InputUnreadable
+from ctwl_decoder.words import english
+from ctwl_protocol import get_profile
+from ctwl_protocol.registry import bundled
+from ctwl_services.page.build import build_page, policy_of, read_words
+from ctwl_services.page.bundle import bundle, web_folder
+
+PROFILE = "org.ctwl.smollm2-135m.1"
+READ = "Look for a watermark"
+EXAMPLES = {name: (web_folder() / "page" / "examples" / f"{name}.txt").read_text("utf-8") for name in
+            ("marked", "edited", "human")}  # fmt: skip
+HOSTILE = (
+    '<script>alert(1)</script><img src="https://example.com/x.png" onerror="alert(2)"><style>* { display: none }'
+    '</style><iframe src="https://example.com/"></iframe><a href="javascript:alert(3)">x</a> {{ words }} </textarea> '
+)
+PATIENCE = 120_000  # milliseconds: the machines of tests may be busy
+
+
+def test_the_page_is_one_file_of_less_than_two_megabytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["page", "--out", str(tmp_path / "new")]) == 0
+    (page,) = (tmp_path / "new").iterdir()
+    assert page.name == "index.html"
+    assert page.stat().st_size < 2_000_000
+    assert f"{page.stat().st_size:,} bytes" in capsys.readouterr().out
+    text = page.read_text("utf-8")
+    assert "default-src 'none'" in text
+    assert re.findall(r"unsafe-?[\w-]*", policy_of(text).replace("'wasm-unsafe-eval'", "")) == []
+
+
+def test_words_in_another_language_are_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["page", "--print-words"]) == 0
+    words = json.loads(capsys.readouterr().out)
+    (tmp_path / "words.json").write_text(json.dumps(words | {"read": "Wasserzeichen suchen", "language": "de"}))
+    assert main(["page", "--out", str(tmp_path), "--words", str(tmp_path / "words.json")]) == 0
+    page = (tmp_path / "index.html").read_text("utf-8")
+    assert '<html lang="de">' in page
+    assert "Wasserzeichen suchen</button>" in page
+    del words["read"]
+    (tmp_path / "words.json").write_text(json.dumps(words))
+    assert main(["page", "--out", str(tmp_path), "--words", str(tmp_path / "words.json")]) == 2
+    assert "read" in capsys.readouterr().err
+
+
+def test_the_page_takes_its_profile_from_the_environment(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CTWL_PROFILE", "org.nobody.1")
+    assert main(["page", "--out", str(tmp_path)]) == 2
+    assert "profile-unknown" in capsys.readouterr().err
+
+
+def test_a_profile_without_a_shipped_tokenizer_has_no_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["page", "--out", str(tmp_path), "--profile", "org.ctwl.toy.1"]) == 2
+    assert "org.ctwl.toy.1" in capsys.readouterr().err
+
+
+def test_modules_become_one_script_or_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "one.js").write_text('import { b as c } from "./two.js";\nexport const a = c + 1;\n')
+    (tmp_path / "two.js").write_text("const b = 1;\nexport { b };\n")
+    script = bundle(tmp_path / "one.js")
+    assert script.index("const b") < script.index("const a")
+    assert not re.search(r"^(import|export)", script, re.M)
+    (tmp_path / "two.js").write_text('import N from "./n.json" with { type: "json" };\nexport const b = N.value;\n')
+    (tmp_path / "n.json").write_text('{"value": 1}')
+    assert 'const N = {"value": 1};' in bundle(tmp_path / "one.js")
+    (tmp_path / "two.js").write_text("export default 1;\n")
+    with pytest.raises(ValueError, match=r"two\.js"):
+        bundle(tmp_path / "one.js")
+
+
+# In the browser.
+
+sync_api: Any = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("page")
+    (found / "index.html").write_text(build_page([get_profile(PROFILE)], bundled()), "utf-8")
+    return found
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from chromium import CHROMIUM, QUIET
+
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on this machine")
+    with sync_api.sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path) -> Iterator[str]:
+    with serving_files(folder) as address:
+        yield f"{address}/index.html"
+
+
+@pytest.fixture
+def opened(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Opens an address; the page may load nothing but itself and its threads, and must not complain."""
+    contexts, asked, complaints = [], [], []
+
+    def go(address: str, button: str = READ, **options: Any) -> Any:
+        contexts.append(browser.new_context(**options))
+        page = contexts[-1].new_page()
+        page.set_default_timeout(PATIENCE)
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("console", lambda message: complaints.append(message.text))  # a policy's violations are told here
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("dialog", lambda dialog: complaints.append(dialog.message))
+        page.goto(address)
+        sync_api.expect(page.locator("#read")).to_have_text(button)
+        sync_api.expect(page.locator("#read")).to_be_enabled(timeout=PATIENCE)
+        return page
+
+    yield go
+    for context in contexts:
+        context.close()
+    assert complaints == []
+    assert [url for url in asked if not url.startswith("blob:")] == asked[:1]
+
+
+@pytest.fixture
+def page(opened: Callable[..., Any], folder: Path) -> Any:
+    return opened((folder / "index.html").as_uri())
+
+
+@pytest.fixture(scope="module")
+def decoder() -> Decoder:
+    return Decoder.open(PROFILE, registry=bundled())
+
+
+def put(page: Any, expression: str) -> None:
+    """Puts what a script says into the box, lone surrogates too."""
+    script = f"document.getElementById('text').value = {expression}"
+    page.context.new_cdp_session(page).send("Runtime.evaluate", {"expression": script})
+
+
+def read(page: Any, text: str | None = None) -> Any:
+    if text is not None:
+        page.get_by_label("Text", exact=True).fill(text)
+    page.get_by_role("button", name=READ).click()
+    return page.locator("#result:not([hidden]):not([data-early])")
+
+
+def wrapped(text: str) -> str:
+    return "\n".join(textwrap.wrap(text, 70))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "text",
+    [
+        EXAMPLES["marked"], EXAMPLES["edited"], EXAMPLES["human"], wrapped(EXAMPLES["marked"]),
+        f"# A heading\n\n**Bold** and *more*: {EXAMPLES['human'][:400]}", "\u201cCaf\u00e9\u201d \U0001f600 " * 40,
+    ],
+)  # fmt: skip
+def test_the_p_value_is_the_decoders_to_nine_digits(page: Any, decoder: Decoder, text: str) -> None:
+    report = decoder.decode(text, score="light")
+    result = read(page, text)
+    result.wait_for()
+    assert float(result.get_attribute("data-p")) == pytest.approx(report.p_value, rel=1e-9)
+    marks = [mark.text_content() for mark in page.locator("mark").all()]
+    assert marks == [text[span.start : span.end] for span in report.spans]
+
+
+@pytest.mark.slow
+def test_a_verdict_about_registered_marks_comes_before_the_whole_one(page: Any) -> None:
+    """Registered codes are few, so they are searched first; a registered mark needs no more."""
+    marked = f"{EXAMPLES['marked']} {EXAMPLES['human']}"
+    human = " ".join(EXAMPLES["human"].split() * 3)
+    for text in (marked, human):
+        page.get_by_label("Text", exact=True).fill(" ".join(text.split()[:400]))
+        page.get_by_role("button", name=READ).click()
+        page.locator("#result:not([hidden])").wait_for()
+        page.locator("#result:not([hidden]):not([data-early])").wait_for()
+
+
+@pytest.mark.slow
+def test_a_marked_text_gets_two_sentences_and_its_passage(page: Any) -> None:
+    read(page, EXAMPLES["marked"]).wait_for()
+    assert page.locator("#verdict").text_content() == english()["found-whole"]
+    says, means = page.locator("#says").text_content(), page.locator("#means").text_content()
+    assert "Example Forty-Two" in says
+    assert "fewer than one in a " in says
+    assert "does not show who" in means
+    lay = page.locator("#verdict, #says, #means").all_text_contents()
+    assert not re.search("nonce|record|beacon|code|p-value", " ".join(lay), re.I)
+    assert page.locator("#passages").is_visible()
+    assert not page.locator("#expert").is_visible()
+    page.get_by_text("Details for experts").click()
+    assert "nonce 2" in page.locator("#expert").inner_text()
+
+
+@pytest.mark.slow
+def test_without_a_finding_nothing_is_coloured(page: Any) -> None:
+    page.get_by_role("button", name="Show a text by a person").click()
+    read(page).wait_for()
+    assert page.locator("#verdict").text_content() == english()["none"]
+    assert "does not show that a person wrote it" in page.locator("#means").text_content()
+    assert page.locator("mark").count() == 0
+    assert not page.locator("#passages").is_visible()
+    assert not page.locator("svg").is_visible()
+    page.get_by_text("Details for experts").click()
+    assert "It always looks like something" in page.locator("#expert").inner_text()
+    assert page.locator("svg").is_visible()
+
+
+@pytest.mark.slow
+def test_hostile_text_is_shown_as_text(page: Any) -> None:
+    """That nothing is loaded, run or complained of, the fixture says."""
+    read(page, HOSTILE + EXAMPLES["marked"] + HOSTILE).wait_for()
+    assert page.locator("#verdict").text_content().startswith(english()["found-whole"])
+    assert page.locator("#passages").text_content().startswith(HOSTILE)
+    assert page.locator("#passages :not(mark)").count() == 0
+
+
+@pytest.mark.slow
+def test_what_cannot_be_read_is_refused_with_its_code(page: Any, tmp_path: Path) -> None:
+    for expression, code in [
+        ("'a\\ud800b'.repeat(200)", "not-text"),
+        ("'a' + '\\u0316'.repeat(300)", "not-text"),
+        ("'a '.repeat(2 ** 19 + 1)", "input-too-large"),
+    ]:
+        put(page, expression)
+        page.get_by_role("button", name=READ).click()
+        sync_api.expect(page.get_by_role("status")).to_contain_text(f"({code})", timeout=PATIENCE)
+        assert page.locator("#result").is_hidden()
+    for data, code in [
+        (b"\xff\xfe\x00", "not-text"),
+        (b"a\x00b", "not-text"),
+        (b"a " * 2**20, "input-too-large"),
+        (b"\x89PNG\r\n\x1a\n", "not-opened"),
+        (b"PK\x05\x06", "document-refused"),
+    ]:
+        (tmp_path / "odd.txt").write_bytes(data)
+        page.locator("#file").set_input_files(tmp_path / "odd.txt")
+        sync_api.expect(page.get_by_role("status")).to_contain_text(f"({code})")
+    read(page, " https://example.com/a?b#c\n")
+    sync_api.expect(page.get_by_role("status")).to_contain_text(
+        "It is a link to a page, which is not opened here; open it in a browser"
+    )
+    read(page, "  ")
+    sync_api.expect(page.get_by_role("status")).to_contain_text("Paste a text first")
+    read(page, "Too short.").wait_for()
+    assert page.locator("#verdict").text_content() == "The text is too short for an answer"
+
+
+@pytest.mark.slow
+def test_a_file_is_opened_or_dropped(page: Any, tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text(EXAMPLES["human"], "utf-8")
+    page.locator("#file").set_input_files(tmp_path / "letter.txt")
+    sync_api.expect(page.get_by_role("status")).to_have_text("The words of letter.txt are in the box.")
+    sync_api.expect(page.get_by_label("Text", exact=True)).to_have_value(EXAMPLES["human"])
+    script = """(() => {
+        const dataTransfer = new DataTransfer();
+        for (const name of ["letter", "other"]) dataTransfer.items.add(new File(["dropped"], `${name}.txt`));
+        for (const kind of ["dragover", "drop"])
+            document.querySelector("textarea").dispatchEvent(
+                new DragEvent(kind, { dataTransfer, bubbles: true, cancelable: true }));
+    })()"""
+    page.context.new_cdp_session(page).send("Runtime.evaluate", {"expression": script})
+    sync_api.expect(page.get_by_label("Text", exact=True)).to_have_value("dropped")
+    sync_api.expect(page.get_by_role("status")).to_contain_text("One file is read at a time")
+
+
+@pytest.mark.slow
+def test_what_is_dropped_is_taken_or_named(page: Any, tmp_path: Path) -> None:
+    """By the browser's own drag: a folder and a link come as people drop them."""
+    (tmp_path / "folder").mkdir()
+    for name in ("no type", "other.txt"):
+        (tmp_path / name).write_text(f"Words of {name}.", "utf-8")
+    box, status = page.get_by_label("Text", exact=True), page.get_by_role("status")
+    protocol = page.context.new_cdp_session(page)
+
+    def drop(place: Any, items: dict[str, str], *files: str) -> None:
+        box.fill("Before.")
+        corner = place.bounding_box()
+        data = {
+            "items": [{"mimeType": kind, "data": words} for kind, words in items.items()],
+            "files": [str(tmp_path / name) for name in files],
+            "dragOperationsMask": 1,
+        }
+        for kind in ("dragEnter", "dragOver", "drop"):
+            event = {"type": kind, "x": corner["x"] + 9, "y": corner["y"] + 9, "data": data}
+            protocol.send("Input.dispatchDragEvent", event)
+
+    heading, link = (
+        page.locator("h1"),
+        {"text/uri-list": "https://example.com/a", "text/plain": "https://example.com/a"},
+    )
+    drop(heading, {"text/plain": "Selected words.", "text/html": "<b>Selected</b> words."})
+    sync_api.expect(box).to_have_value("Selected words.")
+    drop(heading, {"text/html": "<b>Selected</b> words."})
+    sync_api.expect(box).to_have_value("<b>Selected</b> words.")
+    drop(heading, link)
+    sync_api.expect(status).to_contain_text("It is a link to a page")
+    drop(heading, {}, "folder")
+    sync_api.expect(status).to_contain_text("If it is a folder, open the files in it. (input-unreadable)")
+    drop(heading, {}, "no type", "other.txt")
+    sync_api.expect(box).to_have_value("Words of no type.")
+    sync_api.expect(status).to_contain_text("One file is read at a time")
+    drop(box, link)
+    sync_api.expect(box).to_have_value(re.compile("https://example.com/a"))
+    box.fill("%PDF-1.7\n1 0 obj")
+    page.get_by_role("button", name=READ).click()
+    sync_api.expect(status).to_contain_text("It is a PDF")
+
+
+def documents(text: str) -> dict[str, bytes]:
+    """A text in the files that people have."""
+    parts = text.split("\n\n")
+    odt = "".join(f"<text:p>{part}</text:p>" for part in parts)
+    word = "".join(f"<w:p><w:r><w:t>{part}</w:t></w:r></w:p>" for part in parts)
+    html = f"<!doctype html><title>no</title>{''.join(f'<p class=a>{part}' for part in parts)}"
+    mail = EmailMessage()
+    mail["Date"] = "Mon, 2 Nov 2026 10:00:00 +0000"
+    mail.set_content(text, cte="base64")
+    mail.add_alternative(html, subtype="html")
+    mail.add_attachment(b"%PDF-1.7", maintype="application", subtype="pdf", filename="more.pdf")
+    book = '<package><item id="a" href="a.html"/><itemref idref="a"/></package>'
+    return {
+        "a.docx": packed({"[Content_Types].xml": "", "word/document.xml": f"<w:body xmlns:w='w'>{word}</w:body>"}),
+        "a.odt": packed({"mimetype": "", "content.xml": f"<x>{odt}</x>"}),
+        "a.epub": packed({
+            "META-INF/container.xml": '<rootfile full-path="b/a.opf"/>', "b/a.opf": book, "b/a.html": html,
+        }),
+        "a.html": html.encode(),
+        "a.eml": mail.as_bytes(),
+    }  # fmt: skip
+
+
+@pytest.mark.slow
+def test_words_of_documents_are_read_and_no_tags(page: Any, tmp_path: Path) -> None:
+    text = EXAMPLES["marked"].strip()
+    box, status = page.get_by_label("Text", exact=True), page.get_by_role("status")
+    for name, data in documents(text).items():
+        (tmp_path / name).write_bytes(data)
+        box.fill("")
+        page.locator("#file").set_input_files(tmp_path / name)
+        sync_api.expect(status).to_contain_text(f"The words of {name} are in the box")
+        assert box.input_value() == text
+    sync_api.expect(status).to_contain_text("more.pdf")
+    read(page).wait_for()
+    assert page.locator("#verdict").text_content() == english()["found-whole"]
+
+
+@pytest.mark.slow
+def test_a_container_that_is_pasted_is_opened_or_named(page: Any) -> None:
+    """That base64 has no watermark is never said."""
+    files = documents(EXAMPLES["marked"].strip())
+    for pasted in (files["a.eml"].decode(), base64.encodebytes(files["a.docx"]).decode()):
+        read(page, pasted).wait_for()
+        assert "What you pasted was" in page.locator("#packed").text_content()
+        assert page.locator("#verdict").text_content() == english()["found-whole"]
+    read(page, base64.encodebytes(b"%PDF-1.7" + bytes(200)).decode())
+    sync_api.expect(page.get_by_role("status")).to_contain_text("It is a PDF, which is not opened here; copy its words")
+    assert page.locator("#result").is_hidden()
+
+
+@pytest.mark.slow
+def test_a_reading_can_be_stopped_and_begun_again(page: Any) -> None:
+    read(page, EXAMPLES["human"] * 20)
+    page.get_by_role("button", name="Stop reading").click()
+    sync_api.expect(page.get_by_role("status")).to_contain_text("Stopped")
+    sync_api.expect(page.get_by_role("button", name=READ)).to_be_enabled(timeout=PATIENCE)
+    read(page, EXAMPLES["marked"]).wait_for()
+    assert page.locator("#verdict").text_content() == english()["found-whole"]
+
+
+@pytest.mark.slow
+def test_it_works_from_a_web_server_and_fits_a_phone(opened: Callable[..., Any], server: str) -> None:
+    page = opened(server, viewport={"width": 360, "height": 700})
+    read(page, EXAMPLES["edited"]).wait_for()
+    page.get_by_text("Details for experts").click()
+    widths = [page.locator(each).bounding_box() for each in ("#expert", "#passages", "textarea", "svg")]
+    assert all(box["x"] >= 0 and box["x"] + box["width"] <= 360 for box in widths)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+@pytest.mark.slow
+def test_it_is_used_without_a_mouse(page: Any) -> None:
+    page.get_by_label("Text", exact=True).fill(EXAMPLES["edited"])
+    page.get_by_label("Text", exact=True).focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.locator("#result:not([hidden]):not([data-early])").wait_for()
+    sync_api.expect(page.locator("#verdict")).to_be_focused()
+    page.keyboard.press("Tab")
+    sync_api.expect(page.get_by_role("region", name="Where it was found")).to_be_focused()  # to be scrolled by keys
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.locator("#expert").is_visible()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("clipboard", [True, False])
+def test_where_a_signpost_leads_nothing_is_sent_and_the_words_are_shown_before_they_are_copied(
+    opened: Callable[..., Any], tmp_path: Path, clipboard: bool
+) -> None:
+    """That nothing is asked for but the page, the fixture says."""
+    (tmp_path / "index.html").write_text(build_page([get_profile(PROFILE)], TRUSTED), "utf-8")
+    page = opened((tmp_path / "index.html").as_uri(), permissions=["clipboard-read", "clipboard-write"])
+    if not clipboard:
+        page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error()); }")
+    text = f"{EXAMPLES['human'][:600]}\n\n{RECORDED.read_text('utf-8')}"
+    read(page, text).wait_for()
+    (passage,) = page.locator("#passages mark").all_text_contents()
+    page.get_by_text("Ask the detector of Seven Hundred about passage 1").click()
+    asked = page.locator("#asks details")
+    assert f"to {URL}" in asked.inner_text() and "SynthID-Text" in asked.inner_text()
+    assert asked.get_by_role("region", name="What would be sent").text_content() == passage != text
+    link = asked.locator("a")
+    assert link.is_hidden() and link.get_attribute("href") is None
+    asked.get_by_role("button", name="I agree").click()
+    sync_api.expect(link).to_be_focused()
+    assert (link.get_attribute("href"), link.get_attribute("rel")) == (URL, "noopener noreferrer")
+    if clipboard:
+        assert page.evaluate("navigator.clipboard.readText()") == passage
+    told = "The words are copied" if clipboard else "did not let the words be copied"
+    assert told in asked.get_by_role("status").inner_text()
+
+
+@pytest.mark.slow
+def test_without_a_signpost_there_is_nobody_to_ask(page: Any) -> None:
+    read(page, EXAMPLES["marked"]).wait_for()
+    assert page.locator("#asks details").count() == 0
+
+
+def test_a_translation_that_lacks_words_is_refused_by_their_names(tmp_path: Path) -> None:
+    words = tmp_path / "words.json"
+    for given, said in (("{", "cannot read words"), ("[]", "no JSON object"), ('{"title": 1}', "has no words for")):
+        words.write_text(given)
+        with pytest.raises(InputUnreadable, match=said) as refused:
+            read_words(words)
+    assert all(name in str(refused.value) for name in read_words())
+
+
+@pytest.mark.slow
+def test_all_words_are_in_the_file(opened: Callable[..., Any], tmp_path: Path) -> None:
+    """With every word replaced, nothing else is left to read but names, numbers and the text."""
+    words = {name: "¶ " + " ".join(re.findall(r"\{\w+\}", text)) for name, text in read_words().items()}
+    words["language"] = "en"
+    (tmp_path / "index.html").write_text(build_page([get_profile(PROFILE)], bundled(), words), "utf-8")
+    browser_page = opened((tmp_path / "index.html").as_uri(), button="¶")
+    browser_page.locator("#examples button").first.click()
+    browser_page.locator("#read").click()
+    browser_page.locator("#result:not([hidden]):not([data-early])").wait_for()
+    browser_page.locator("summary").click()
+    shown = browser_page.locator("h1, h2, h3, label, button, dt, summary, #message, #advice, #means").all_inner_texts()
+    assert [text for text in shown if re.search(r"[A-Za-z]{2}", text)] == []
