@@ -64,7 +64,7 @@ def decoder(offline_proxy: Proxy) -> Decoder:
             known[key] = offline_proxy.rivals(variant.ids, progress)
         return known[key]
 
-    return Decoder(offline_proxy).with_weigh(remembered)
+    return Decoder(offline_proxy, weigh=remembered)
 
 
 def marked_text(proxy: Proxy, code: int, tokens: int, seed: int) -> str:
@@ -167,7 +167,7 @@ def test_a_block_of_the_proxy_lm_holds_tokens_of_one_text() -> None:
 
     alone, seen = asked(lambda: [decoder.decode(text) for text in texts])
     with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(len(texts)) as many:
-        service = decoder.with_weigh(Turns(proxy, one, lambda positions: None))
+        service = Decoder(proxy, weigh=Turns(proxy, one, lambda positions: None))
         together, again = asked(lambda: list(many.map(service.decode, texts)))
     assert together == alone and sorted(again) == sorted(seen) and len(seen) > 10
 
@@ -185,7 +185,7 @@ def test_a_text_longer_than_a_block_is_read(marked: str) -> None:
     assert len(blocks) > 1 and report.tokens > 1024
     assert done[1:] == [(0, report.tokens - 10)] + [(block.end - 10, report.tokens - 10) for block in blocks]
     with ThreadPoolExecutor(1) as one:
-        other = Decoder(proxy).with_weigh(Turns(proxy, one, lambda positions: None))
+        other = Decoder(proxy, weigh=Turns(proxy, one, lambda positions: None))
         assert other.decode(text, **asked) == report
     (span,) = report.spans
     assert (span.provider, span.version) == (700, 9)
@@ -223,7 +223,7 @@ def test_a_code_that_a_kind_of_text_fits_is_not_found(length: int, found: bool) 
             row[token] = 850
         return Rivals.of(np.arange(len(seeds)) + profile.prefix_length, weights, observed, 1000)
 
-    report = Decoder(proxy).with_weigh(weigh).decode(text, alpha=1e-4, score="half")
+    report = Decoder(proxy, weigh=weigh).decode(text, alpha=1e-4, score="half")
     assert report.p_value < 1e-5 and report.detected is found
     assert ("No other code fits this text as well" in describe(report)) is not found
     assert (report.code if found else report.likeliest and report.likeliest.code) == code

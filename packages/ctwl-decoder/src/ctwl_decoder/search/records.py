@@ -28,7 +28,8 @@ from ..statistics.code_scores import best_codes, code_space, score_all
 from ..statistics.e_value import log_e_value
 from ..statistics.null import Null, null_of
 from ..statistics.scored_positions import ScoredPositions, ScoreTable
-from .candidates import Candidate, FoundRecord, ScoredText
+from ..statistics.scores import Score
+from .candidates import Candidate, FoundRecord
 from .error_bounds import convolve, error_bounds
 from .likeliest import NOWHERE, likeliest
 from .plan import NO_CODES
@@ -158,9 +159,8 @@ class RecordReader:
         """How many codes a record may have: the numbers of slots that are searched."""
         return tuple(sorted({1} | {layout.codes for layout in self.layouts}))
 
-    def read_all(self, texts: Sequence[ScoredText], candidates: Sequence[Candidate]) -> list[Candidate]:
+    def read_all(self, positions: Mapping[Score, ScoredPositions], candidates: Sequence[Candidate]) -> list[Candidate]:
         """The candidates, the clearest first; promising ones of several codes read as records."""
-        positions = {text.score: text.positions for text in texts}
         done: list[Candidate] = []
         reads = 0
         for candidate in sorted(candidates, key=lambda c: c.p_value):
