@@ -26,7 +26,6 @@ import ctwl_decoder
 import ctwl_protocol
 from ctwl_decoder import Decoder
 from ctwl_decoder.search.plan import (
-    LIGHT_FIRST,
     LIGHT_SHARES,
     SCORE_SHARES,
     registered_codes,
@@ -36,6 +35,7 @@ from ctwl_decoder.statistics.light import light_ranks, light_scores, light_units
 from ctwl_decoder.statistics.null import tail_of
 from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
 from ctwl_decoder.statistics.scores import Score
+from ctwl_protocol.numbers import NUMBERS
 from ctwl_protocol.profile import Profile
 from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.registry import load_trusted
@@ -191,7 +191,7 @@ def main(options: Options) -> Result:
     code = digest(ctwl_decoder, ctwl_protocol, Path(__file__), human_texts)
     decided = profile.digest, code, registered, files, options.passages, options.seed
     return {
-        "settings": {"registered codes": registered, "light first": LIGHT_FIRST},
+        "settings": {"registered codes": registered, "light first": NUMBERS.search.light_first},
         "rows": rows,
         "screen, of what the whole finds": {
             str(length): passing([row["scan"] for row in rows if row["tokens"] == length]) for length in lengths

@@ -55,7 +55,7 @@ _HYPOTHESES = NUMBERS.reading.hypotheses
 _WINDOWS_READ = NUMBERS.reading.windows
 """At most this number of windows are read as records in one search: of one variant, by one set of scores."""
 
-_AUTHENTICATED = 4
+_AUTHENTICATED = NUMBERS.reading.authenticated
 """Number of the likeliest records that are tested with the authenticator, where it can be tested."""
 
 _MUCH_CLEARER = NUMBERS.reading.much_clearer
