@@ -252,7 +252,7 @@ def test_a_passage_is_found_in_the_text_that_it_was_pasted_into(decoder: Decoder
     assert "<script" not in page and page.count("<mark") == 1
     console = Console(record=True, width=100, file=io.StringIO())
     show(analysis, console)
-    assert f"{FOUND} in a passage" in console.export_text()
+    assert f"{FOUND}: provider 700" in console.export_text()
 
 
 def test_a_report_of_hostile_text_is_harmless() -> None:
