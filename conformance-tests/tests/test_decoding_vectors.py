@@ -30,7 +30,7 @@ def parts(vector: Vector) -> tuple[TokenizedVariant, Scored, SearchPlan, RecordR
     decoder = _decoder(profile)
     variant = tokenize_variants(_text(vector.input), decoder.tokenizer, profile)[0]
     plan = SearchPlan.of(profile, None, alpha=vector.input["alpha"], score=score)
-    return variant, decoder.scored(variant, plan), plan, RecordReader(profile)
+    return variant, decoder.pipeline.scored(variant, plan), plan, RecordReader(profile)
 
 
 def candidates(vector: Vector) -> list[Candidate]:

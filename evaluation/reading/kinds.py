@@ -135,7 +135,7 @@ def fit(decoder: Decoder, text: str, way: ScoreName) -> NDArray[np.float64]:
     variant = tokenize_variants(text, decoder.tokenizer, decoder.profile)[0]
     plan = SearchPlan.of(decoder.profile, None, alpha=LEVELS[-1], score=way)
     best = np.full(decoder.profile.codes // NONCES, -np.inf)
-    for positions in decoder.scored(variant, plan).values():
+    for positions in decoder.pipeline.scored(variant, plan).values():
         table = ScoreTable.of(positions)
         spread = max(float(np.sqrt(table.scores.var(axis=1).sum())), 1e-9)
         scores = (score_all(table, code_space(decoder.profile)) - table.expected) / spread

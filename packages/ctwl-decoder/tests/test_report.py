@@ -329,7 +329,7 @@ def found_in_a_short_text() -> tuple[Assembler, SearchPlan, Finding, str]:
     assembler = Assembler(reader, Interpreter(profile, load_trusted(), None, (0,)))
     plan = SearchPlan.of(profile, None, alpha=0.01, score="half")
     (variant,) = tokenize_variants(text, decoder.tokenizer, profile)
-    return assembler, plan, find(variant, decoder.scored(variant, plan), plan, reader), text
+    return assembler, plan, find(variant, decoder.pipeline.scored(variant, plan), plan, reader), text
 
 
 @given(st.lists(st.integers(0, 24), min_size=2, max_size=6, unique=True).map(sorted))

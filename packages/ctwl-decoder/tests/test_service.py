@@ -268,7 +268,7 @@ def test_a_text_of_too_many_tokens_is_refused_before_any_work(
     small: Proxy, monkeypatch: pytest.MonkeyPatch, score: str
 ) -> None:
     with serving(small, tokens=40) as client:
-        monkeypatch.setattr(Decoder, "scored", lambda *_: 1 / 0)
+        monkeypatch.setattr("ctwl_decoder.reading.Pipeline.scored", lambda *_: 1 / 0)
         answer = client.post("/v1/decode", json=QUESTION | {"score": score})
         assert (answer.status_code, answer.json()["code"]) == (413, "input-too-large")
         assert "at most 40 are allowed here; cut it into parts" in answer.json()["message"]

@@ -1,18 +1,10 @@
-"""Decoding, in the steps of spec section 10.
-
-text -> tokens -> evidence -> scores -> candidates -> records -> spans -> report
-
-The ranks of a text's tokens need no language model. So a text is read by them first, and a language model is loaded and
-asked only where they show too little: the profile's proxy LM, or one that the reader names.
-"""
+"""A profile's decoder, as callers use it; :mod:`.reading` has the way of a text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.profile.document import Profile
@@ -21,26 +13,20 @@ from ctwl_protocol.records.beacon import BEACON_BITS
 from ctwl_protocol.records.layouts import Layout
 from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry import Trusted, load_trusted
-from ctwl_protocol.text.blocks import LENGTH
 
 from .errors import OptionOutOfRange, needing
-from .options import ALPHA, MAX_TOKENS, ScoreName, check_alpha
+from .options import ALPHA, MAX_TOKENS, ScoreName
+from .reading import Pipeline, Progress, Reading, Screened
 from .reading_model import ReadingModel
 from .report.analysis import Analysis
 from .report.assembly import Assembler
 from .report.interpretation import Interpreter
-from .report.model import BodyReport, Outcome, Report
-from .search.finding import Finding, find, screen
-from .search.plan import LIGHT_SHARES, SearchPlan, registered_codes
+from .report.model import BodyReport, Report
+from .search.plan import SearchPlan, registered_codes
 from .search.records import RecordReader
-from .search.together import MOST_TEXTS, Joint, read_together
-from .statistics.evidence import Weigh, permutations
-from .statistics.light import light_units
-from .statistics.scored_positions import ScoredPositions
-from .statistics.scores import Score, position_scores
-from .text.tokens import TokenizedVariant, tokenize_variants
-
-Progress = Callable[[int, int], None]
+from .search.together import MOST_TEXTS
+from .statistics.evidence import Weigh
+from .statistics.scores import Score
 
 
 class Search(TypedDict, total=False):
@@ -49,14 +35,6 @@ class Search(TypedDict, total=False):
     alpha: float
     score: Score | ScoreName
     beacons: Iterable[tuple[int, int]] | None
-
-
-class Screened(NamedTuple):
-    """What a screen saw of a text: the outcome, None for a text that passes; the p-value; the number of tokens."""
-
-    outcome: Outcome | None
-    p_value: float
-    tokens: int
 
 
 class Decoder:
@@ -74,6 +52,7 @@ class Decoder:
         tokenizer: the profile's tokenizer.
         registry: gives the names of providers and the registered layouts.
         proxy: the profile's proxy LM.
+        pipeline: the steps by which it reads.
     """
 
     def __init__(
@@ -112,11 +91,19 @@ class Decoder:
         interpreter = Interpreter(self.profile, registry, keys, tuple(epochs))
         known = registry.registry
         owners = {} if layouts else {entry.number: entry.owner for entry in known.layouts()}
-        self._records = RecordReader(self.profile, layouts or known.known_layouts(), keys, registered, owners)
-        self._assembler = Assembler(self._records, interpreter)
-        self._reading_model, self._model_name = reading_model, reading_model.name if reading_model else None
-        by_default = reading_model.rivals if reading_model else _by_proxy(proxy)
-        self._weigh, self._max_tokens = weigh or by_default, max_tokens
+        records = RecordReader(self.profile, layouts or known.known_layouts(), keys, registered, owners)
+        by_model = reading_model.rivals if reading_model else _by_proxy(proxy)
+        self._reading_model = reading_model
+        self.pipeline = Pipeline(
+            profile=self.profile,
+            tokenizer=self.tokenizer,
+            max_tokens=max_tokens,
+            load=self.load,
+            weigh=weigh or by_model,
+            model_name=reading_model.name if reading_model else None,
+            records=records,
+            assembler=Assembler(records, interpreter),
+        )
 
     @classmethod
     def open(
@@ -216,7 +203,7 @@ class Decoder:
 
     def begin(self, text: str, **search: Unpack[Search]) -> Reading:
         """A reading that goes on when it is asked to; see :meth:`decode`."""
-        return Reading(self, text, self._plan(**search))
+        return Reading(self.pipeline, text, self._plan(**search))
 
     def decode_together(self, texts: Sequence[str], **search: Unpack[Search]) -> BodyReport:
         """Read several texts of one origin as one body, such as the short messages of a conversation.
@@ -237,15 +224,7 @@ class Decoder:
             raise OptionOutOfRange(
                 f"1 to {MOST_TEXTS} texts are read together, and by a profile whose codes are beacons"
             )
-        bodies = [self._tokenized(text) for text in texts]
-        joints: list[Joint] = []
-        for part in (plan.light, plan.whole):
-            if part.score_shares and all(joint.held_by(plan.alpha) for joint in joints):
-                scored = [[self.scored(variant, part) for variant in body] for body in bodies]
-                for score, share in part.score_shares.items():
-                    positions = [[by_score[score] for by_score in body] for body in scored]
-                    joints += [read_together(positions, score, codes, share) for codes in part.code_sets]
-        return self._assembler.body_report(bodies, joints, plan)
+        return self.pipeline.together(texts, plan)
 
     def load(self) -> str:
         """Load the language model, if it is not loaded; what it computes in.
@@ -259,27 +238,6 @@ class Decoder:
         with needing("torch", "the proxy LM"):
             return self.proxy.load()
 
-    def _tokenized(self, text: str) -> list[TokenizedVariant]:
-        """Steps 1 to 3: the variants of a text as tokens and positions."""
-        return tokenize_variants(text, self.tokenizer, self.profile, self._max_tokens)
-
-    def scored(
-        self, variant: TokenizedVariant, plan: SearchPlan, progress: Callable[[int], None] = lambda done: None
-    ) -> dict[Score, ScoredPositions]:
-        """Steps 4 and 5: the positions of a variant by each score of a plan: light ones, or a language model's.
-
-        Raises:
-            CTWLError: see :meth:`decode`.
-        """
-        first, *others = plan.score_shares
-        if first.light:
-            units = light_units(self.profile, variant.positions)
-        else:
-            rivals, seeds = self._weigh(variant, progress), permutations(self.profile, variant.positions.contexts)
-            units = position_scores(rivals, self.profile.prefix_length, seeds, self.profile.sigma)
-        positions = ScoredPositions.of(self.profile, variant.positions, units[first])
-        return {first: positions} | {score: replace(positions, scores=units[score]) for score in others}
-
     def _plan(
         self,
         alpha: float = ALPHA,
@@ -289,131 +247,5 @@ class Decoder:
         return SearchPlan.of(self.profile, self.registry.registry, alpha=alpha, score=score, beacons=beacons)
 
 
-class Reading:
-    """One text by one profile: what was found so far. Each step reads further, the quickest first.
-
-    Attributes:
-        profile: the profile.
-        plan: what is searched.
-    """
-
-    def __init__(self, decoder: Decoder, text: str, plan: SearchPlan) -> None:
-        self.profile, self.plan = decoder.profile, plan
-        self._decoder, self._text, self._variants = decoder, text, decoder._tokenized(text)
-        self._findings: list[Finding] = []
-        self._arithmetic: str | None = None
-
-    @property
-    def begun(self) -> bool:
-        """Whether there is an outcome yet."""
-        return bool(self._findings)
-
-    @property
-    def is_conclusive(self) -> bool:
-        """Whether a code was found, and more evidence could hardly show more."""
-        return self.begun and self._clearest().is_conclusive(self.plan.alpha)
-
-    @property
-    def tokens(self) -> int:
-        """Proxy tokens of the text as given."""
-        return self._variants[0].tokens
-
-    def screened(self, level: float, *, every: bool = False) -> Screened:
-        """Whether the text need be read no further.
-
-        Args:
-            level: a text with a larger p-value by the light scores is read no further.
-            every: compute every p-value exactly, for callers who need more of it than whether it is below the level.
-
-        Raises:
-            OptionOutOfRange: the level is not strictly between 0 and 1.
-        """
-        check_alpha(level, "the screen's level")
-        decoder, light = self._decoder, replace(self.plan, score_shares=LIGHT_SHARES)
-        p_value = min(
-            screen(variant, decoder.scored(variant, light), light, decoder._records, 1.0 if every else level)
-            for variant in self._variants
-        )
-        none: Outcome = "too-short" if self._is_short else "none"
-        return Screened(None if p_value <= level else none, p_value, self.tokens)
-
-    def steps(self, progress: Progress = lambda done, total: None) -> Iterator[None]:
-        """Read further at each step, until more could hardly show more.
-
-        Raises:
-            CTWLError: the language model is needed and cannot be loaded; what was found before stays.
-        """
-        light, whole = self.plan.light, self.plan.whole
-        if light.score_shares:
-            for findings in self._by_ranks(light):
-                self._findings = findings
-                yield
-            # By a language model hardly any code is found in a text that is too short.
-            too_short = self._is_short and not self._clearest().spans
-            if not whole.score_shares or self.is_conclusive or too_short:
-                return
-        progress(0, len(self._variants[0].positions))
-        arithmetic = self._decoder.load()
-        self._findings = self._by_model(whole, progress)
-        self._arithmetic = arithmetic
-        yield
-
-    def analysis(self) -> Analysis:
-        """What was found so far (step 9)."""
-        named = self._decoder._model_name if self._arithmetic else None
-        findings = sorted(self._findings, key=lambda finding: finding.order)
-        return self._decoder._assembler.analysis(self._text, findings, self.plan, self._arithmetic, named)
-
-    @property
-    def _is_short(self) -> bool:
-        return self.tokens < self.plan.minimum_tokens(self.profile)
-
-    def _clearest(self) -> Finding:
-        return min(self._findings, key=lambda finding: finding.order)
-
-    def _by_ranks(self, plan: SearchPlan) -> Iterator[list[Finding]]:
-        """Steps 4 to 8 by ranks alone: what is found so far in each variant.
-
-        The registered codes are few, so they are searched first, and all codes only where these are not conclusive.
-        """
-        scored = [self._decoder.scored(variant, plan) for variant in self._variants]
-        findings: Sequence[Finding | None] = [None] * len(self._variants)
-        for part in plan.by_codes():
-            found = [
-                find(variant, positions, part, self._decoder._records, earlier)
-                for variant, positions, earlier in zip(self._variants, scored, findings, strict=True)
-            ]
-            yield found
-            if min(found, key=lambda finding: finding.order).is_conclusive(plan.alpha):
-                return
-            findings = found
-
-    def _by_model(self, plan: SearchPlan, progress: Progress) -> list[Finding]:
-        """Steps 4 to 8 by a language model, with what the light scores found: what is found in the variants.
-
-        Of a long text one variant is read, the one that the light scores show more clearly: of so many tokens they see
-        enough to tell, and a language model takes its time. The p-value pays for both all the same.
-        """
-        light: Sequence[Finding] = self._findings
-        read: dict[TokenizedVariant, Finding | None] = dict.fromkeys(self._variants)
-        read |= {finding.variant: finding for finding in light}
-        if len(read) > 1 and self.tokens > LENGTH:
-            seen = light or [*self._by_ranks(replace(plan, score_shares=LIGHT_SHARES))][-1]
-            clearest = min(seen, key=lambda finding: finding.order).variant
-            read = {clearest: read[clearest]}
-        done, total = 0, sum(len(variant.positions) for variant in read)
-        findings = []
-        for variant, earlier in read.items():
-            progress(done, total)
-            scored = self._decoder.scored(variant, plan, partial(_further, progress, done, total))
-            findings.append(find(variant, scored, plan, self._decoder._records, earlier))
-            done += len(variant.positions)
-        return findings + [finding for finding in light if finding.variant not in read]
-
-
 def _by_proxy(proxy: Proxy) -> Weigh:
     return lambda variant, progress: proxy.rivals(variant.ids, progress)
-
-
-def _further(progress: Progress, before: int, total: int, done: int) -> None:
-    progress(before + done, total)

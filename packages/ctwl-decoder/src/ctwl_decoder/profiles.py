@@ -20,9 +20,10 @@ from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry import Trusted
 
-from .decoder import Decoder, Progress, Reading, Search
+from .decoder import Decoder, Search
 from .errors import ExtraMissing, OptionOutOfRange
 from .options import ALPHA
+from .reading import Progress, Reading
 from .reading_model import ReadingModel
 from .report.analysis import Analysis
 from .report.model import BodyReport, ProfileRead, Report

@@ -11,9 +11,10 @@ from typing import Any, ClassVar, Literal
 
 from ctwl_protocol import CTWLError
 
-from ..decoder import Decoder, Reading, Screened, Search
+from ..decoder import Decoder, Search
 from ..errors import ExtraMissing, InputTooLarge, NotText, ScanSettingsDiffer, TextMissing
 from ..profiles import Decoders, open_proxies, paying
+from ..reading import Reading, Screened
 from ..report.model import Outcome, Report
 from ..report.wording import ADD_LIGHT
 from .settings import Settings
