@@ -24,21 +24,18 @@ from numpy.typing import NDArray
 
 import ctwl_decoder
 import ctwl_protocol
-from ctwl_decoder.search.finding import screen
+from ctwl_decoder import Decoder
 from ctwl_decoder.search.plan import (
-    LIGHT_FIRST,
     LIGHT_SHARES,
     SCORE_SHARES,
-    SearchPlan,
     registered_codes,
 )
-from ctwl_decoder.search.records import RecordReader
 from ctwl_decoder.search.windows import ONE_CODE, WHOLE
 from ctwl_decoder.statistics.light import light_ranks, light_scores, light_units
 from ctwl_decoder.statistics.null import tail_of
 from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
 from ctwl_decoder.statistics.scores import Score
-from ctwl_decoder.text.tokens import tokenize_variants
+from ctwl_protocol.numbers import NUMBERS
 from ctwl_protocol.profile import Profile
 from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.registry import load_trusted
@@ -134,8 +131,7 @@ def human(proxy: Proxy, options: Options) -> Result:
     rng, beacons = np.random.default_rng(options.seed), load_trusted().registry.beacons()
     texts = {file.name: file.read_text(encoding="utf-8") for file in options.files} | packaged_kinds()
     by_kind = {kind: text for kind, text in texts.items() if len(text) > 2000}
-    plan = SearchPlan.of(proxy.profile, None, alpha=LEVEL, score="light", beacons=beacons)
-    counts = RecordReader(proxy.profile).counts
+    decoder = Decoder(proxy)
     p_values: dict[str, list[float]] = {}
     for kind, text in tracked(sorted(by_kind.items(), key=lambda item: len(item[1])), "human text"):
         # What a kind with little text lacks, the kinds with more of it make up for.
@@ -143,8 +139,8 @@ def human(proxy: Proxy, options: Options) -> Result:
         each = min(-(-left // (len(by_kind) - len(p_values))), max(1, len(text) // 2000))
         sizes = rng.integers(100, 401, each).tolist()
         passages = cut(proxy.tokenizer, text, sizes, room=min(len(text) // 2, 4000))
-        variants = [tokenize_variants(passage, proxy.tokenizer, proxy.profile) for passage in passages]
-        p_values[kind] = [screen(proxy.profile, each, plan, counts, level=1.0) for each in variants]
+        screens = [decoder.screened(passage, LEVEL, every=True, beacons=beacons) for passage in passages]
+        p_values[kind] = [screened.p_value for screened in screens]
     every = np.array([p for values in p_values.values() for p in values])
     return {
         "passages": {kind: len(values) for kind, values in p_values.items()},
@@ -195,7 +191,7 @@ def main(options: Options) -> Result:
     code = digest(ctwl_decoder, ctwl_protocol, Path(__file__), human_texts)
     decided = profile.digest, code, registered, files, options.passages, options.seed
     return {
-        "settings": {"registered codes": registered, "light first": LIGHT_FIRST},
+        "settings": {"registered codes": registered, "light first": NUMBERS.search.light_first},
         "rows": rows,
         "screen, of what the whole finds": {
             str(length): passing([row["scan"] for row in rows if row["tokens"] == length]) for length in lengths

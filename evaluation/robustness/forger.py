@@ -80,8 +80,7 @@ def forged(fitted: str, halves: Sequence[str], tries: int, rng: np.random.Genera
 
 def keyed(proxy: Proxy, profile: Profile) -> Decoder:
     """A decoder under another key; what the proxy LM says of a text is the same and kept."""
-    decoder = Decoder(proxy.shared_with(profile))
-    return decoder.with_weigh(lambda variant, progress: kept_rivals(proxy, variant.ids))
+    return Decoder(proxy.shared_with(profile), weigh=lambda variant, progress: kept_rivals(proxy, variant.ids))
 
 
 def alone(proxy: Proxy, profile: Profile, text: str, u: float) -> list[float]:

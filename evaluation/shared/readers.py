@@ -27,7 +27,7 @@ def reader(proxy: Proxy | None = None, **options: Any) -> Decoder:
         **options: see :class:`ctwl_decoder.Decoder`.
     """
     proxy = proxy or open_proxy(OFFLINE)
-    return Decoder(proxy, **options).with_weigh(lambda variant, progress: kept_rivals(proxy, variant.ids))
+    return Decoder(proxy, weigh=lambda variant, progress: kept_rivals(proxy, variant.ids), **options)
 
 
 def likeliest(report: Report) -> int | None:

@@ -65,7 +65,7 @@ def decoder(offline_proxy: Proxy) -> Decoder:
             known[key] = offline_proxy.rivals(variant.ids, progress)
         return known[key]
 
-    return Decoder(offline_proxy).with_weigh(remembered)
+    return Decoder(offline_proxy, weigh=remembered)
 
 
 def marked_text(proxy: Proxy, code: int, tokens: int, seed: int) -> str:
@@ -168,7 +168,7 @@ def test_a_block_of_the_proxy_lm_holds_tokens_of_one_text() -> None:
 
     alone, seen = asked(lambda: [decoder.decode(text) for text in texts])
     with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(len(texts)) as many:
-        service = decoder.with_weigh(Turns(proxy, one, lambda positions: None))
+        service = Decoder(proxy, weigh=Turns(proxy, one, lambda positions: None))
         together, again = asked(lambda: list(many.map(service.decode, texts)))
     assert together == alone and sorted(again) == sorted(seen) and len(seen) > 10
 
@@ -186,7 +186,7 @@ def test_a_text_longer_than_a_block_is_read(marked: str) -> None:
     assert len(blocks) > 1 and report.tokens > 1024
     assert done[1:] == [(0, report.tokens - 10)] + [(block.end - 10, report.tokens - 10) for block in blocks]
     with ThreadPoolExecutor(1) as one:
-        other = Decoder(proxy).with_weigh(Turns(proxy, one, lambda positions: None))
+        other = Decoder(proxy, weigh=Turns(proxy, one, lambda positions: None))
         assert other.decode(text, **asked) == report
     (span,) = report.spans
     assert (span.provider, span.version) == (700, 9)
@@ -224,7 +224,7 @@ def test_a_code_that_a_kind_of_text_fits_is_not_found(length: int, found: bool) 
             row[token] = 850
         return Rivals.of(np.arange(len(seeds)) + profile.prefix_length, weights, observed, 1000)
 
-    report = Decoder(proxy).with_weigh(weigh).decode(text, alpha=1e-4, score="half")
+    report = Decoder(proxy, weigh=weigh).decode(text, alpha=1e-4, score="half")
     assert report.p_value < 1e-5 and report.detected is found
     assert ("No other code fits this text as well" in describe(report)) is not found
     assert (report.code if found else report.likeliest and report.likeliest.code) == code
@@ -253,7 +253,7 @@ def test_a_passage_is_found_in_the_text_that_it_was_pasted_into(decoder: Decoder
     assert "<script" not in page and page.count("<mark") == 1
     console = Console(record=True, width=100, file=io.StringIO())
     show(analysis, console)
-    assert f"{FOUND} in a passage" in console.export_text()
+    assert f"{FOUND}: provider 700" in console.export_text()
 
 
 def test_a_report_of_hostile_text_is_harmless() -> None:

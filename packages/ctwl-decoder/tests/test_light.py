@@ -28,12 +28,13 @@ from ctwl_decoder.errors import ExtraMissing
 from ctwl_decoder.files import Found
 from ctwl_decoder.options import ALPHA
 from ctwl_decoder.report.wording import NONE_FOUND
-from ctwl_decoder.search.plan import LIGHT_FIRST, SearchPlan
+from ctwl_decoder.search.plan import SearchPlan
 from ctwl_decoder.statistics.light import light_scores, likelier, rank_table, soft_table
 from ctwl_decoder.statistics.null import null_of, tail_of
 from ctwl_decoder.statistics.scores import Score
 from ctwl_protocol import Beacon, get_profile
 from ctwl_protocol.errors import ProxyNotFound
+from ctwl_protocol.numbers import NUMBERS
 from ctwl_protocol.proxy import Proxy, ProxyTokenizer
 
 OFFLINE, SIZE = "org.ctwl.smollm2-135m.1", get_profile("org.ctwl.smollm2-135m.1").tokenizer.vocabulary
@@ -231,7 +232,7 @@ def test_all_scores_share_one_level() -> None:
         shares = SearchPlan.of(profile, None, alpha=ALPHA, score=name).score_shares  # type: ignore[arg-type]
         assert sum(shares.values()) == pytest.approx(1)
     plan = SearchPlan.of(profile, None, alpha=ALPHA)
-    assert sum(plan.light.score_shares.values()) == pytest.approx(LIGHT_FIRST)
+    assert sum(plan.light.score_shares.values()) == pytest.approx(NUMBERS.search.light_first)
     assert {**plan.light.score_shares, **plan.whole.score_shares} == plan.score_shares
 
 

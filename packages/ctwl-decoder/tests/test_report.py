@@ -17,7 +17,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from ctwl_decoder import command
+from ctwl_decoder import Decoder, command
 from ctwl_decoder.report.analysis import Analysis, evidence_level
 from ctwl_decoder.report.assembly import Assembler
 from ctwl_decoder.report.html import html_report
@@ -29,7 +29,6 @@ from ctwl_decoder.search.finding import Finding, find
 from ctwl_decoder.search.plan import SearchPlan
 from ctwl_decoder.search.records import RecordReader
 from ctwl_decoder.search.spans import PositionSpan
-from ctwl_decoder.statistics.evidence import permutations
 from ctwl_decoder.statistics.light import likelier, rank_table, soft_table
 from ctwl_decoder.statistics.scores import NAT, position_scores
 from ctwl_decoder.text.tokens import tokenize_variants
@@ -325,13 +324,11 @@ def test_a_page_of_hardly_any_text_is_whole(tokens: int) -> None:
 @cache
 def found_in_a_short_text() -> tuple[Assembler, SearchPlan, Finding, str]:
     profile, text = get_profile(TOY), "Caf\u00e9 au lait, \U0001f600 and tea!"
-    proxy, reader = open_proxy(profile), RecordReader(profile)
+    decoder, reader = Decoder(open_proxy(profile)), RecordReader(profile)
     assembler = Assembler(reader, Interpreter(profile, load_trusted(), None, (0,)))
     plan = SearchPlan.of(profile, None, alpha=0.01, score="half")
-    (variant,) = tokenize_variants(text, proxy.tokenizer, profile)
-    seeds = permutations(profile, variant.positions.contexts)
-    units = position_scores(proxy.rivals(variant.ids), profile.prefix_length, seeds, profile.sigma)
-    return assembler, plan, find(variant, units, plan, reader), text
+    (variant,) = tokenize_variants(text, decoder.tokenizer, profile)
+    return assembler, plan, find(variant, decoder.pipeline.scored(variant, plan), plan, reader), text
 
 
 @given(st.lists(st.integers(0, 24), min_size=2, max_size=6, unique=True).map(sorted))

@@ -476,9 +476,9 @@ class Counting(Decoder):
 
     texts = 0
 
-    def decode(self, text: Any, **options: Any) -> Any:
+    def begin(self, text: Any, **options: Any) -> Any:
         self.texts += 1
-        return super().decode(text, **options)
+        return super().begin(text, **options)
 
 
 def test_what_is_done_is_not_done_again(decoder: Decoder, begun: Callable[..., Summary], tmp_path: Path) -> None:
@@ -592,7 +592,7 @@ def test_a_scan_that_is_terminated_says_how_to_go_on_and_only_what_is_true(
     (tmp_path / "a.txt").write_text(PLAIN)
     command = [str(tmp_path / "a.txt"), "--out", str(tmp_path / "o"), "--profile", str(profile_file), "--beacon", "1"]
     before = signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr(Decoder, "decode", lambda *_, **__: signal.raise_signal(signal.SIGTERM))
+    monkeypatch.setattr(Decoder, "begin", lambda *_, **__: signal.raise_signal(signal.SIGTERM))
     assert main([*command, "--full"]) == 130
     said = capsys.readouterr().err
     assert "nothing was done yet" in said and "is kept" not in said
@@ -929,22 +929,22 @@ def test_an_interrupted_command_says_how_to_go_on(
     jsonl(tmp_path / "a.jsonl", ["a"] * 70)
     command = [str(tmp_path / "a.jsonl"), "--out", str(tmp_path / "o"), "--profile", str(profile_file), "--beacon", "1"]
     command.append("--full")  # the screen would let none of them pass
-    ways, decode = iter([True, False]), Decoder.decode
+    ways, begin = iter([True, False]), Decoder.begin
 
     def interrupted(self: Decoder, *arguments: Any, **options: Any) -> Any:
         if next(ways, True):
-            return decode(self, *arguments, **options)
+            return begin(self, *arguments, **options)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(Decoder, "decode", interrupted)
+        patched.setattr(Decoder, "begin", interrupted)
         assert main(command) == 130
     printed = capsys.readouterr()
     assert "the same command begins again" in printed.err  # no part was done yet
     assert printed.out == ""
     ways = iter([True] * 65 + [False])
     with monkeypatch.context() as patched:
-        patched.setattr(Decoder, "decode", interrupted)
+        patched.setattr(Decoder, "begin", interrupted)
         assert main([*command, "--restart"]) == 130
     assert "the same command without --restart goes on there" in capsys.readouterr().err
     assert main(command) == 0

@@ -40,6 +40,7 @@ from ctwl_decoder.text.tokens import TokenizedVariant, tokenize_variants
 from ctwl_protocol import CTWLError, Profile
 from ctwl_protocol.errors import RegistryError, TokenOutOfRange
 from ctwl_protocol.proxy import Proxy, Rivals, open_proxy
+from ctwl_protocol.registry import bundled
 from ctwl_protocol.text.blocks import LENGTH, Block
 from ctwl_services.errors import RequestCancelled, ServiceClosing
 from ctwl_services.serve import front
@@ -268,7 +269,7 @@ def test_a_text_of_too_many_tokens_is_refused_before_any_work(
     small: Proxy, monkeypatch: pytest.MonkeyPatch, score: str
 ) -> None:
     with serving(small, tokens=40) as client:
-        monkeypatch.setattr(Decoder, "_read_light", lambda *_: 1 / 0)
+        monkeypatch.setattr("ctwl_decoder.reading.Pipeline.scored", lambda *_: 1 / 0)
         answer = client.post("/v1/decode", json=QUESTION | {"score": score})
         assert (answer.status_code, answer.json()["code"]) == (413, "input-too-large")
         assert "at most 40 are allowed here; cut it into parts" in answer.json()["message"]
@@ -704,7 +705,7 @@ def test_each_of_many_texts_gets_its_own_report(small: Proxy) -> None:
     texts = [HUMAN[i * 97 : i * 97 + 60 + 150 * (i % 4)] for i in range(6)]
     decoder = Decoder(small)
     with thread() as one, ThreadPoolExecutor(3) as threads:
-        reports = list(threads.map(lambda text: decoder.with_weigh(turns(small, one)).decode(text), texts))
+        reports = list(threads.map(lambda text: Decoder(small, weigh=turns(small, one)).decode(text), texts))
     assert reports == [decoder.decode(text) for text in texts]
 
 
@@ -792,11 +793,11 @@ def test_an_updated_registry_is_loaded_and_a_damaged_one_is_not(
 
     async def live() -> None:
         async with service.lifespan(None):
-            first = service._decoders
-            await asyncio.to_thread(until, lambda: service._decoders is not first)
-            monkeypatch.setattr("ctwl_decoder.decoder.load_trusted", damaged)
+            first = service.page
+            await asyncio.to_thread(until, lambda: service.page is not first)
+            monkeypatch.setattr("ctwl_decoder.apps.serve.service.load_trusted", damaged)
             await asyncio.to_thread(until, lambda: "the registry cannot be reloaded: damaged" in caplog.text)
-            assert isinstance(service._decoders, Decoders)
+            assert service.registry is bundled()
 
     def damaged() -> None:
         raise RegistryError("registry-malformed", "damaged")

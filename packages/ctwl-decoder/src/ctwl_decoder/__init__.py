@@ -9,16 +9,34 @@ from .report import Report, describe
 from .report.model import Span
 
 if TYPE_CHECKING:
-    from .decoder import Decoder
-    from .profiles import Decoders, decode, open_proxies
+    from .decoder import Decoder, Search
+    from .profiles import Decoders, decode, open_proxies, paying
+    from .reading import Reading, Screened
 
-__all__ = ["Decoder", "DecoderError", "Decoders", "Report", "Span", "decode", "describe", "open_proxies"]
+__all__ = [
+    "Decoder",
+    "DecoderError",
+    "Decoders",
+    "Reading",
+    "Report",
+    "Screened",
+    "Search",
+    "Span",
+    "decode",
+    "describe",
+    "open_proxies",
+    "paying",
+]
 
 _HOMES = {
     "Decoder": ".decoder",
     "Decoders": ".profiles",
+    "Reading": ".reading",
+    "Screened": ".reading",
+    "Search": ".decoder",
     "decode": ".profiles",
     "open_proxies": ".profiles",
+    "paying": ".profiles",
 }
 
 

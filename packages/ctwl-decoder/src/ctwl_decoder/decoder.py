@@ -1,22 +1,10 @@
-"""Decoding, in the steps of spec section 10.
-
-text -> tokens -> evidence -> scores -> candidates -> records -> spans -> report
-
-The ranks of a text's tokens need no language model. So a text is read by them first, and a language model is loaded and
-asked only where they show too little: the profile's proxy LM, or one that the reader names.
-"""
+"""A profile's decoder, as callers use it; :mod:`.reading` has the way of a text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from copy import copy
-from dataclasses import replace
-from functools import partial
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TypedDict, Unpack
 
 from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.profile.document import Profile
@@ -25,33 +13,28 @@ from ctwl_protocol.records.beacon import BEACON_BITS
 from ctwl_protocol.records.layouts import Layout
 from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry import Trusted, load_trusted
-from ctwl_protocol.text.blocks import LENGTH
 
 from .errors import OptionOutOfRange, needing
-from .options import ALPHA, MAX_TOKENS, ScoreName, check_alpha
+from .options import ALPHA, MAX_TOKENS, ScoreName
+from .reading import Pipeline, Progress, Reading, Screened
 from .reading_model import ReadingModel
 from .report.analysis import Analysis
 from .report.assembly import Assembler
 from .report.interpretation import Interpreter
-from .report.model import BodyReport, Outcome, Report
-from .search.finding import Finding, find, score_positions, screen
-from .search.plan import LIGHT_SHARES, SearchPlan, registered_codes
+from .report.model import BodyReport, Report
+from .search.plan import SearchPlan, registered_codes
 from .search.records import RecordReader
-from .search.together import MOST_TEXTS, Joint, read_together
-from .statistics.evidence import Weigh, permutations
-from .statistics.light import light_units
-from .statistics.scores import Score, position_scores
-from .text.tokens import TokenizedVariant, tokenize_variants
-
-Progress = Callable[[int, int], None]
+from .search.together import MOST_TEXTS
+from .statistics.evidence import Weigh
+from .statistics.scores import Score
 
 
-class Screened(NamedTuple):
-    """What a screen saw of a text: the outcome, None for a text that passes; the p-value; the number of tokens."""
+class Search(TypedDict, total=False):
+    """What is searched in a text; see :meth:`Decoder.decode`."""
 
-    outcome: Outcome | None
-    p_value: float
-    tokens: int
+    alpha: float
+    score: Score | ScoreName
+    beacons: Iterable[tuple[int, int]] | None
 
 
 class Decoder:
@@ -69,6 +52,7 @@ class Decoder:
         tokenizer: the profile's tokenizer.
         registry: gives the names of providers and the registered layouts.
         proxy: the profile's proxy LM.
+        pipeline: the steps by which it reads.
     """
 
     def __init__(
@@ -76,6 +60,7 @@ class Decoder:
         proxy: Proxy,
         *,
         reading_model: ReadingModel | None = None,
+        weigh: Weigh | None = None,
         layouts: Sequence[Layout] | None = None,
         keys: ProviderKeys | None = None,
         epochs: Iterable[int] = (0,),
@@ -87,6 +72,7 @@ class Decoder:
         Args:
             proxy: the proxy LM, which is loaded when it is first asked.
             reading_model: a causal LM that weighs the text in the proxy LM's place, such as the provider's own.
+            weigh: gives the rivals at a text's positions; by default the reading model does, or the proxy LM.
             layouts: the layouts of records that are tried after every beacon; None for the specification's, and for
                 each provider's beacons the layouts that it registered.
             keys: the provider's keys, where the provider reads: they open users and test authenticators.
@@ -105,13 +91,19 @@ class Decoder:
         interpreter = Interpreter(self.profile, registry, keys, tuple(epochs))
         known = registry.registry
         owners = {} if layouts else {entry.number: entry.owner for entry in known.layouts()}
-        self._reader = RecordReader(self.profile, layouts or known.known_layouts(), keys, registered, owners)
-        self._assembler = Assembler(self._reader, interpreter)
+        records = RecordReader(self.profile, layouts or known.known_layouts(), keys, registered, owners)
+        by_model = reading_model.rivals if reading_model else _by_proxy(proxy)
         self._reading_model = reading_model
-        self._weigh: Weigh = lambda variant, progress: proxy.rivals(variant.ids, progress)
-        if reading_model:
-            self._weigh = reading_model.rivals
-        self._max_tokens = max_tokens
+        self.pipeline = Pipeline(
+            profile=self.profile,
+            tokenizer=self.tokenizer,
+            max_tokens=max_tokens,
+            load=self.load,
+            weigh=weigh or by_model,
+            model_name=reading_model.name if reading_model else None,
+            records=records,
+            assembler=Assembler(records, interpreter),
+        )
 
     @classmethod
     def open(
@@ -150,12 +142,6 @@ class Decoder:
         model = ReadingModel.open(reading_model, proxy, prompt, device) if reading_model else None
         return cls(proxy, reading_model=model, keys=keys, epochs=epochs, registry=registry)
 
-    def with_weigh(self, weigh: Weigh) -> Decoder:
-        """The same decoder, which takes the rivals at a text's positions from elsewhere; all else is shared."""
-        twin = copy(self)
-        twin._weigh = weigh
-        return twin
-
     def decode(
         self,
         text: str,
@@ -187,80 +173,39 @@ class Decoder:
             CTWLError: the proxy LM is needed and cannot be loaded, see :func:`ctwl_protocol.proxy.open_proxy`.
             TypeError: the text is no ``str``.
         """
-        return self.analyse(text, alpha=alpha, score=score, beacons=beacons, progress=progress).report
+        return self.analyse(text, progress, alpha=alpha, score=score, beacons=beacons).report
 
-    def screened(
-        self,
-        text: str,
-        level: float,
-        *,
-        alpha: float = ALPHA,
-        score: Score | ScoreName = "whole",
-        beacons: Iterable[tuple[int, int]] | None = None,
-        every: bool = False,
-    ) -> Screened:
-        """Whether a text need be read no further, in milliseconds; for scans of many texts.
-
-        Args:
-            text: the text.
-            level: of the screen: a text with a larger p-value by the light scores is read no further.
-            alpha: as for :meth:`decode`.
-            score: what the text is decoded by if it passes.
-            beacons: as for :meth:`decode`.
-            every: compute every p-value exactly, for callers who need more of it than whether it is below the level.
-
-        Raises:
-            As :meth:`decode` does.
-        """
-        check_alpha(level, "the screen's level")
-        light = self._plan(alpha=alpha, score="light", beacons=beacons)
-        variants = self._tokenized(text)
-        tokens = variants[0].tokens
-        p_value = screen(self.profile, variants, light, self._reader.counts, 1.0 if every else level)
-        if p_value <= level:
-            return Screened(None, p_value, tokens)
-        plan = self._plan(alpha=alpha, score=score, beacons=beacons)
-        return Screened("too-short" if tokens < plan.minimum_tokens(self.profile) else "none", p_value, tokens)
-
-    def analyse(
-        self,
-        text: str,
-        *,
-        alpha: float = ALPHA,
-        score: Score | ScoreName = "auto",
-        beacons: Iterable[tuple[int, int]] | None = None,
-        progress: Progress = lambda done, total: None,
-    ) -> Analysis:
+    def analyse(self, text: str, progress: Progress = lambda done, total: None, **search: Unpack[Search]) -> Analysis:
         """:meth:`decode`, with the evidence at each token beside the report.
 
         A block of the language model holds one text. So a text has the same p-value to the last digit, whatever else
         is decoded.
         """
-        reading = self.begin(text, alpha=alpha, score=score, beacons=beacons)
+        reading = self.begin(text, **search)
         for _ in reading.steps(progress):
             pass
         return reading.analysis()
 
-    def begin(
-        self,
-        text: str,
-        *,
-        alpha: float = ALPHA,
-        score: Score | ScoreName = "auto",
-        beacons: Iterable[tuple[int, int]] | None = None,
-    ) -> Reading:
-        """A reading that goes on when it is asked to; see :meth:`decode`."""
-        plan = self._plan(alpha=alpha, score=score, beacons=beacons)
-        return Reading(self, text, self._tokenized(text), plan)  # steps 1 to 3
+    def screened(self, text: str, level: float, *, every: bool = False, **search: Unpack[Search]) -> Screened:
+        """Whether a text need be read no further, in milliseconds; for scans of many texts.
 
-    def decode_together(
-        self,
-        texts: Sequence[str],
-        *,
-        alpha: float = ALPHA,
-        score: Score | ScoreName = "auto",
-        beacons: Iterable[tuple[int, int]] | None = None,
-    ) -> BodyReport:
+        Args:
+            text: the text.
+            level: of the screen, see :meth:`Reading.screened`.
+            every: see there.
+            search: as for :meth:`decode`; ``score``, "whole" by default, is what the text is decoded by if it passes.
+
+        Raises:
+            As :meth:`decode` does.
+        """
+        search.setdefault("score", "whole")
+        return self.begin(text, **search).screened(level, every=every)
+
+    def begin(self, text: str, **search: Unpack[Search]) -> Reading:
+        """A reading that goes on when it is asked to; see :meth:`decode`."""
+        return Reading(self.pipeline, text, self._plan(**search))
+
+    def decode_together(self, texts: Sequence[str], **search: Unpack[Search]) -> BodyReport:
         """Read several texts of one origin as one body, such as the short messages of a conversation.
 
         What is read together must be decided before it is read, or the p-value does not hold. It is for all texts: none
@@ -268,35 +213,18 @@ class Decoder:
 
         Args:
             texts: the texts, at most ``MOST_TEXTS`` of :mod:`ctwl_decoder.search.together`.
-            alpha: as for :meth:`decode`.
-            score: as for :meth:`decode`.
-            beacons: as for :meth:`decode`.
+            search: as for :meth:`decode`.
 
         Raises:
             OptionOutOfRange: there is no text or too many; the profile's codes are no beacons.
             CTWLError: see :meth:`decode`.
         """
-        plan = self._plan(alpha=alpha, score=score, beacons=beacons)
+        plan = self._plan(**search)
         if self.profile.code_bits != BEACON_BITS or not 0 < len(texts) <= MOST_TEXTS:
             raise OptionOutOfRange(
                 f"1 to {MOST_TEXTS} texts are read together, and by a profile whose codes are beacons"
             )
-        bodies = [self._tokenized(text) for text in texts]
-        found: list[Joint] = []
-        for part, units in ((plan.light, self._light), (plan.whole, self.units)):
-            if not part.score_shares or any(joint.held_by(alpha) is None for joint in found):
-                continue
-            scored = [[score_positions(self.profile, each, units(each), part) for each in body] for body in bodies]
-            for by, share in part.score_shares.items():
-                positions = [[scores[by] for scores in body] for body in scored]
-                found += [read_together(positions, by, codes, share) for codes in part.code_sets]
-        return self._assembler.body_report(bodies, found, plan)
-
-    def _plan(self, *, alpha: float, score: Score | ScoreName, beacons: Iterable[tuple[int, int]] | None) -> SearchPlan:
-        return SearchPlan.of(self.profile, self.registry.registry, alpha=alpha, score=score, beacons=beacons)
-
-    def _light(self, variant: TokenizedVariant) -> Mapping[Score, NDArray[np.int8]]:
-        return light_units(self.profile, variant.positions)
+        return self.pipeline.together(texts, plan)
 
     def load(self) -> str:
         """Load the language model, if it is not loaded; what it computes in.
@@ -310,117 +238,14 @@ class Decoder:
         with needing("torch", "the proxy LM"):
             return self.proxy.load()
 
-    def _tokenized(self, text: str) -> list[TokenizedVariant]:
-        return tokenize_variants(text, self.tokenizer, self.profile, self._max_tokens)
-
-    def _read_light(self, variants: Sequence[TokenizedVariant], plan: SearchPlan) -> Iterator[list[Finding]]:
-        """Steps 4 to 8 by ranks alone: what is found so far in each variant.
-
-        The registered codes are few, so they are searched first, and all codes only where these are not conclusive.
-        """
-        units = [self._light(variant) for variant in variants]
-        earlier: Sequence[Finding | None] = [None] * len(variants)
-        for part in plan.by_codes():
-            findings = [
-                find(variant, shown, part, self._reader, before)
-                for variant, shown, before in zip(variants, units, earlier, strict=True)
-            ]
-            yield findings
-            if _by_clearness(findings)[0].is_conclusive(plan.alpha):
-                break
-            earlier = findings
-
-    def _read_whole(
-        self, variants: Sequence[TokenizedVariant], plan: SearchPlan, light: Sequence[Finding], progress: Progress
-    ) -> list[Finding]:
-        """Steps 4 to 8 by a language model, with what the light scores found: what is found in the variants.
-
-        Of a long text one variant is read, the one that the light scores show more clearly: of so many tokens they see
-        enough to tell, and a language model takes its time. The p-value pays for both all the same.
-        """
-        earlier: Sequence[Finding | None] = light or [None] * len(variants)
-        pairs = list(zip(variants, earlier, strict=True))
-        if len(pairs) > 1 and variants[0].tokens > LENGTH:
-            seen = light or [*self._read_light(variants, replace(plan, score_shares=LIGHT_SHARES))][-1]
-            pairs = [min(zip(pairs, seen, strict=True), key=lambda pair: pair[1].order)[0]]
-        done, total = 0, sum(len(variant.positions) for variant, _ in pairs)
-        findings = []
-        for variant, before in pairs:
-            progress(done, total)
-            units = self.units(variant, partial(_further, progress, done, total))
-            findings.append(find(variant, units, plan, self._reader, before))
-            done += len(variant.positions)
-        read = {variant.name for variant, _ in pairs}
-        return findings + [finding for finding in light if finding.variant.name not in read]
-
-    def units(
-        self, variant: TokenizedVariant, progress: Callable[[int], None] = lambda done: None
-    ) -> Mapping[Score, NDArray[np.int8]]:
-        """The units of a text by the language model's scores (step 5): for each, int8 (positions, colours).
-
-        Raises:
-            CTWLError: see :meth:`decode`.
-        """
-        rivals = self._weigh(variant, progress)
-        seeds = permutations(self.profile, variant.positions.contexts)
-        return position_scores(rivals, self.profile.prefix_length, seeds, self.profile.sigma)
+    def _plan(
+        self,
+        alpha: float = ALPHA,
+        score: Score | ScoreName = "auto",
+        beacons: Iterable[tuple[int, int]] | None = None,
+    ) -> SearchPlan:
+        return SearchPlan.of(self.profile, self.registry.registry, alpha=alpha, score=score, beacons=beacons)
 
 
-class Reading:
-    """One text by one profile: what was found so far. Each step reads further, the quickest first.
-
-    Attributes:
-        profile: the profile.
-        plan: what is searched.
-    """
-
-    def __init__(self, decoder: Decoder, text: str, variants: Sequence[TokenizedVariant], plan: SearchPlan) -> None:
-        self.profile, self.plan = decoder.profile, plan
-        self._decoder, self._text, self._variants = decoder, text, variants
-        self._findings: list[Finding] = []
-        self._arithmetic: str | None = None
-
-    @property
-    def begun(self) -> bool:
-        """Whether there is an outcome yet."""
-        return bool(self._findings)
-
-    @property
-    def is_conclusive(self) -> bool:
-        """Whether a code was found, and more evidence could hardly show more."""
-        return self.begun and self._findings[0].is_conclusive(self.plan.alpha)
-
-    def steps(self, progress: Progress = lambda done, total: None) -> Iterator[None]:
-        """Read further at each step, until more could hardly show more.
-
-        Raises:
-            CTWLError: the language model is needed and cannot be loaded; what was found before stays.
-        """
-        decoder, plan, light = self._decoder, self.plan, list[Finding]()
-        if plan.light.score_shares:
-            for light in decoder._read_light(self._variants, plan.light):
-                self._findings = _by_clearness(light)
-                yield
-            # By a language model hardly any code is found in a text that is too short.
-            too_short = self._findings[0].variant.tokens < plan.minimum_tokens(self.profile)
-            if not plan.whole.score_shares or self.is_conclusive or (too_short and not self._findings[0].spans):
-                return
-        progress(0, len(self._variants[0].positions))
-        arithmetic = decoder.load()
-        self._findings = _by_clearness(decoder._read_whole(self._variants, plan.whole, light, progress))
-        self._arithmetic = arithmetic
-        yield
-
-    def analysis(self) -> Analysis:
-        """What was found so far (step 9)."""
-        model = self._decoder._reading_model if self._arithmetic else None
-        named = model.name if model else None
-        return self._decoder._assembler.analysis(self._text, self._findings, self.plan, self._arithmetic, named)
-
-
-def _by_clearness(findings: Sequence[Finding]) -> list[Finding]:
-    return sorted(findings, key=lambda finding: finding.order)
-
-
-def _further(progress: Progress, before: int, total: int, done: int) -> None:
-    progress(before + done, total)
+def _by_proxy(proxy: Proxy) -> Weigh:
+    return lambda variant, progress: proxy.rivals(variant.ids, progress)

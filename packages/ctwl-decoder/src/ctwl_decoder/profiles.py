@@ -6,11 +6,11 @@ readings of all before a language model is asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 from ctwl_protocol import get_profile
 from ctwl_protocol.errors import CTWLError, ProxyNotFound
@@ -20,15 +20,14 @@ from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry import Trusted
 
-from .decoder import Decoder, Progress, Reading
+from .decoder import Decoder, Search
 from .errors import ExtraMissing, OptionOutOfRange
-from .options import ALPHA, ScoreName
+from .options import ALPHA
+from .reading import Progress, Reading
 from .reading_model import ReadingModel
 from .report.analysis import Analysis
 from .report.model import BodyReport, ProfileRead, Report
 from .report.wording import held_back
-from .statistics.evidence import Weigh
-from .statistics.scores import Score
 
 _ReportT = TypeVar("_ReportT", Report, BodyReport)
 
@@ -82,18 +81,14 @@ class Decoders:
         models: Sequence[ReadingModel | None] = [None] * len(proxies)
         if reading_model:
             models = ReadingModel.open_each(reading_model, proxies, prompt, device)
-        given = {"keys": keys, **options}
         pairs = zip(proxies, models, strict=True)
-        return cls([Decoder(proxy, reading_model=own, **given) for proxy, own in pairs], optional=profiles is None)
+        decoders = [Decoder(proxy, reading_model=model, keys=keys, **options) for proxy, model in pairs]
+        return cls(decoders, optional=profiles is None)
 
     @property
     def registry(self) -> Trusted:
         """Gives the names of providers and the registered layouts."""
         return self.decoders[0].registry
-
-    def with_weigh(self, weigh: Callable[[Decoder], Weigh]) -> Decoders:
-        """The same decoders, which take the rivals at a text's positions from elsewhere."""
-        return Decoders([each.with_weigh(weigh(each)) for each in self.decoders], optional=self.optional)
 
     def load(self) -> dict[str, CTWLError]:
         """Load the language models, if they are not loaded; where some may be missing, why, by the profile's name.
@@ -111,36 +106,23 @@ class Decoders:
                 missing[decoder.profile.name] = error
         return missing
 
-    def decode(self, text: str, **options: Any) -> Report:
+    def decode(self, text: str, progress: Progress = lambda done, total: None, **search: Unpack[Search]) -> Report:
         """Read which codes a text carries and where, see :meth:`Decoder.decode`; ``alpha`` is for all profiles."""
-        return self.analyse(text, **options).report
+        return self.analyse(text, progress, **search).report
 
-    def analyse(
-        self,
-        text: str,
-        *,
-        alpha: float = ALPHA,
-        score: Score | ScoreName = "auto",
-        beacons: Iterable[tuple[int, int]] | None = None,
-        progress: Progress = lambda done, total: None,
-    ) -> Analysis:
+    def analyse(self, text: str, progress: Progress = lambda done, total: None, **search: Unpack[Search]) -> Analysis:
         """:meth:`decode`, with the evidence at each token beside the report.
 
         All profiles are read a step at a time, and no further where one is conclusive.
         """
-        paid = len(self.decoders)
-        beacons = None if beacons is None else list(beacons)
-        readings = [each.begin(text, alpha=alpha / paid, score=score, beacons=beacons) for each in self.decoders]
+        share = self._share_of(search)
+        readings = [decoder.begin(text, **share) for decoder in self.decoders]
         missing = self._read(readings, progress)
-        begun = {each.profile.name: each.analysis() for each in readings if each.begun}
-        if not begun:  # nothing but the language models was asked for
-            raise next(iter(missing.values()))
-        found = min(begun.values(), key=lambda each: (not each.report.detected, each.report.p_value))
-        told = [
-            _told(each.profile, begun[each.profile.name].report if each.begun else None, paid, missing)
-            for each in readings
-        ]
-        return replace(found, report=paying(found.report, paid, alpha).model_copy(update={"profiles": told}))
+        analyses = [reading.analysis() if reading.begun else None for reading in readings]
+        reports = [analysis.report if analysis else None for analysis in analyses]
+        report = self._of_all(reports, search, missing)
+        (clearest,) = (each for each in analyses if each and each.report.profile == report.profile)
+        return replace(clearest, report=report)
 
     def _read(self, readings: Sequence[Reading], progress: Progress) -> dict[str, CTWLError]:
         """Read a text by all profiles; why a language model that may be missing is, by the profile's name."""
@@ -161,30 +143,46 @@ class Decoders:
                     return missing
         return missing
 
-    def decode_together(self, texts: Sequence[str], *, alpha: float = ALPHA, **options: Any) -> BodyReport:
+    def decode_together(self, texts: Sequence[str], **search: Unpack[Search]) -> BodyReport:
         """Read several texts of one origin as one body, see :meth:`Decoder.decode_together`.
 
         Where language models may be missing, the light scores alone read by a profile whose model is.
         """
-        paid, missing = len(self.decoders), dict[str, CTWLError]()
+        share, missing = self._share_of(search), dict[str, CTWLError]()
         reports: list[BodyReport | None] = []
         for decoder in self.decoders:
             try:
-                reports.append(decoder.decode_together(texts, alpha=alpha / paid, **options))
+                reports.append(decoder.decode_together(texts, **share))
             except (ProxyNotFound, ExtraMissing) as error:
                 if not self.optional:
                     raise
                 missing[decoder.profile.name] = error
-                light = options.get("score", "auto") == "auto"
-                how = {**options, "score": "light"}
-                reports.append(decoder.decode_together(texts, alpha=alpha / paid, **how) if light else None)
-        begun = [report for report in reports if report]
-        if not begun:
+                by_ranks: Search = {**share, "score": "light"}
+                light = share.get("score", "auto") == "auto"
+                reports.append(decoder.decode_together(texts, **by_ranks) if light else None)
+        return self._of_all(reports, search, missing)
+
+    def _share_of(self, search: Search) -> Search:
+        """What each profile searches: at its share of the level."""
+        beacons = search.get("beacons")
+        alpha = search.get("alpha", ALPHA) / len(self.decoders)
+        return {**search, "alpha": alpha, "beacons": None if beacons is None else list(beacons)}
+
+    def _of_all(self, reports: Sequence[_ReportT | None], search: Search, missing: Mapping[str, CTWLError]) -> _ReportT:
+        """The report of the profile that shows the most. It pays for all, and names what each shows.
+
+        Raises:
+            CTWLError: no profile has a report, because its language model is missing.
+        """
+        paid, begun = len(self.decoders), [report for report in reports if report]
+        if not begun:  # nothing but the language models was asked for
             raise next(iter(missing.values()))
-        found = min(begun, key=lambda each: (not each.detected, each.p_value))
-        pairs = zip(self.decoders, reports, strict=True)
-        told = [_told(decoder.profile, report, paid, missing) for decoder, report in pairs]
-        return paying(found, paid, alpha).model_copy(update={"profiles": told})
+        profiles = [
+            _profile_read(decoder.profile.name, report, paid, missing.get(decoder.profile.name))
+            for decoder, report in zip(self.decoders, reports, strict=True)
+        ]
+        report = min(begun, key=lambda report: (not report.detected, report.p_value))
+        return paying(report, paid, search.get("alpha", ALPHA)).model_copy(update={"profiles": profiles})
 
 
 def decode(text: str, profile: str | Path | Profile | None = None, *, alpha: float = ALPHA) -> Report:
@@ -251,20 +249,17 @@ def paying(report: _ReportT, paid: int, alpha: float) -> _ReportT:
     if held is not None:
         whole, own = report.read == "whole", getattr(report, "reading_model", None) is not None
         needed = None if held.needed is None else paid * held.needed
-        told = held_back(held.rule, needed, held.contexts, light=not whole, own=own)
-        paid_for = paid_for.model_copy(update={"held_back": told})
+        why = held_back(held.rule, needed, held.contexts, light=not whole, own=own)
+        paid_for = paid_for.model_copy(update={"held_back": why})
     if isinstance(paid_for, Report):
         more = {"spans": [pay(span) for span in paid_for.spans], "likeliest": pay(paid_for.likeliest)}
         paid_for = paid_for.model_copy(update=more)
     return paid_for  # type: ignore[no-any-return]
 
 
-def _told(
-    profile: Profile, report: Report | BodyReport | None, paid: int, missing: Mapping[str, CTWLError]
-) -> ProfileRead:
-    error = missing.get(profile.name)
+def _profile_read(name: str, report: Report | BodyReport | None, paid: int, error: CTWLError | None) -> ProfileRead:
     return ProfileRead(
-        name=profile.name,
+        name=name,
         read="no" if report is None else report.read,
         outcome=None if report is None else report.outcome,
         p_value=None if report is None else min(1.0, paid * report.p_value),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,22 +37,6 @@ _UNIT = 1 << 24
 _ASTRAY = sorted(range(-64, 65), key=abs)
 """By how many tokens the bridge's count of the text's tokens may go off at once. Chosen by hand: a character that the
 model cannot write has four, and a few may stand together."""
-
-
-class _Race(NamedTuple):
-    """What ran at one place.
-
-    Attributes:
-        place: of the token, in the text's proxy tokens.
-        shown: the proxy token that the model's token shows there.
-        tokens: int64 (n,), distinct proxy tokens, ascending, the one shown among them.
-        mass: float64 (n,), the probability of each.
-    """
-
-    place: int
-    shown: int
-    tokens: NDArray[np.int64]
-    mass: NDArray[np.float64]
 
 
 class ReadingModel:
@@ -114,18 +98,12 @@ class ReadingModel:
             variant: the text and its proxy tokens.
             progress: called with the number of positions done.
         """
-        races = sorted(self._walk(variant.text, variant.ids.tolist()), key=lambda race: race.place)
-        found = []
-        for race in races:
-            weights = np.floor(race.mass / race.mass.sum() * _UNIT + 0.5).astype(np.uint32)[None]
-            shown = np.searchsorted(race.tokens, [race.shown])
-            some = Rivals.of(np.array([race.place]), weights, shown, _UNIT)
-            found.append(replace(some, tokens=race.tokens[some.tokens].astype(np.uint32)))
+        races = [race for race in self._walk(variant.text, variant.ids.tolist()) if race is not None]
         progress(len(variant.positions))
-        return Rivals.joined(found)
+        return Rivals.joined(sorted(races, key=lambda race: int(race.places[0])))
 
-    def _walk(self, text: str, tokens: list[int]) -> Iterator[_Race]:
-        """The races in the order in which the model's tokens were written."""
+    def _walk(self, text: str, tokens: list[int]) -> Iterator[Rivals | None]:
+        """The races in the order in which the model's tokens were written; None at a branch without the token."""
         before, ids = self._encode(text)
         written, astray = self.bridge.start(), 0
         for token, likely in zip(ids, self._probabilities(before, ids), strict=True):
@@ -134,7 +112,7 @@ class ReadingModel:
                     place = written.count + astray + len(branch.path)
                     prefix = written.before(branch.path, written.keep)
                     if written.keep <= place < len(tokens) and _ends(tokens, place, prefix):
-                        yield from _race(branch, place, token)
+                        yield _race(branch, place, token)
             step = self.bridge.step(written.tail, token)
             if step is not None:
                 written = written.after(step)
@@ -192,10 +170,13 @@ def _ends(tokens: list[int], place: int, last: tuple[int, ...]) -> bool:
     return len(last) <= place and tuple(tokens[place - len(last) : place]) == last
 
 
-def _race(branch: Branch, place: int, token: int) -> Iterator[_Race]:
-    """The race at a branch that the model's token took part in; none where it is no candidate there."""
+def _race(branch: Branch, place: int, token: int) -> Rivals | None:
+    """The race at a branch, at a place, that the model's token took part in; None where it is no candidate there."""
     chosen = np.flatnonzero(branch.candidates == token)
-    if len(chosen):
-        tokens, shown = np.unique(branch.tokens, return_inverse=True)
-        mass = np.bincount(shown, weights=branch.mass).astype(np.float64)
-        yield _Race(place, int(branch.tokens[chosen[0]]), tokens, mass)
+    if not len(chosen):
+        return None
+    tokens, shown = np.unique(branch.tokens, return_inverse=True)
+    mass = np.bincount(shown, weights=branch.mass)
+    weights = np.floor(mass / mass.sum() * _UNIT + 0.5).astype(np.uint32)[None]
+    rivals = Rivals.of(np.array([place]), weights, shown[chosen[:1]], _UNIT)
+    return replace(rivals, tokens=tokens[rivals.tokens].astype(np.uint32))

@@ -1,81 +1,40 @@
-"""The numbers that several languages share, each with its section and its reason: ``spec/numbers.json``, read once."""
+"""The numbers that several languages share, each with its section and its reason: ``spec/numbers.json``, read once.
+
+The file is the one home of their names and kinds too: ``tools/number_types.py`` writes ``number_types.pyi`` from it, by
+which a type checker knows them.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterator
 from importlib import resources
-from typing import Annotated, Any, Literal
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
+if TYPE_CHECKING:
+    from .number_types import Numbers
 
-
-def _code_points(ranges: object) -> tuple[int, ...]:
-    """The code points of ranges such as ``AD 200E-200F``, ascending as they are named."""
-    bounds = [[int(bound, 16) for bound in each.split("-")] for each in str(ranges).split()]
-    return tuple(point for each in bounds for point in range(each[0], each[-1] + 1))
+_CODE_POINTS = re.compile(r"[0-9A-F]{1,6}(-[0-9A-F]{1,6})?( [0-9A-F]{1,6}(-[0-9A-F]{1,6})?)*")
 
 
-CodePoints = Annotated[tuple[int, ...], BeforeValidator(_code_points)]
+class CodePoints:
+    """Code points, written as ranges such as ``AD 200E-200F``; in the order in which they are named.
+
+    Attributes:
+        ranges: the first and the last of each range.
+    """
+
+    def __init__(self, ranges: str) -> None:
+        bounds = [[int(bound, 16) for bound in each.split("-")] for each in ranges.split()]
+        self.ranges = tuple((each[0], each[-1]) for each in bounds)
+
+    def __iter__(self) -> Iterator[int]:
+        return (point for first, last in self.ranges for point in range(first, last + 1))
 
 
-def _ranges(ranges: object) -> tuple[tuple[int, int], ...]:
-    """The first and the last code point of each range."""
-    bounds = [each.split("-") for each in str(ranges).split()]
-    return tuple((int(each[0], 16), int(each[-1], 16)) for each in bounds)
-
-
-Ranges = Annotated[tuple[tuple[int, int], ...], BeforeValidator(_ranges)]
-"""What is too many code points to name each."""
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class _Number(_Strict):
-    """A number as the file has it: ``why`` names a reason, or the experiment that it was chosen by."""
-
-    value: Any
-    section: Annotated[str, Field(pattern=r"^\d+(\.\d+)?$")]
-    why: Annotated[str, Field(min_length=1)]
-
-
-class Text(_Strict):
-    """Normalization ``ctwl-n1`` (spec section 5.1)."""
-
-    deleted: CodePoints
-    spaces: CodePoints
-    line_ends: CodePoints
-    single_quotes: CodePoints
-    double_quotes: CodePoints
-    hyphens: CodePoints
-    ellipses: CodePoints
-    white_space: CodePoints
-    marks_in_a_row: int
-
-
-class Splitting(_Strict):
-    """Patterns of splitting rules, and the patterns of each rule (spec section 5.2)."""
-
-    patterns: Mapping[str, str]
-    rules: Mapping[str, tuple[str, ...]]
-
-
-class Blocks(_Strict):
-    """Blocks, in tokens (spec section 5.5)."""
-
-    length: int
-    overlap: int
-
-
-class Rivals(_Strict):
-    """Rivals (spec section 7.4)."""
-
-    share: int
-
-
-class LayoutRow(_Strict):
+class Layout(NamedTuple):
     """A layout: its number, its name, and the fields that follow the beacon's, with their bits."""
 
     number: int
@@ -83,185 +42,7 @@ class LayoutRow(_Strict):
     fields: tuple[tuple[str, int], ...]
 
 
-class Records(_Strict):
-    """Codes and records (spec sections 9.1 to 9.4)."""
-
-    beacon: Mapping[str, int]
-    codes: int
-    layouts: tuple[LayoutRow, ...]
-    registered: tuple[int, int]
-    slot_tail: int
-
-
-class Documents(_Strict):
-    """Bounds of documents (spec section 4.1)."""
-
-    bytes: int
-    depth: int
-
-
-class Registry(_Strict):
-    """Bounds of the registry's documents (spec section 9.6)."""
-
-    bytes: int
-    envelope_bytes: int
-    root_bytes: int
-    end_of_time: int
-    entries: int
-    keys: int
-    signatures: int
-    test_keys: int
-    name: int
-    marks: int
-    address: int
-    models: int
-    epochs: int
-    fields: tuple[int, int]
-
-
-class Asking(_Strict):
-    """Bounds of questions to detectors and of their answers (spec section 20)."""
-
-    characters: int
-    question_bytes: int
-    days: int
-    answer_bytes: int
-    places: int
-    says: int
-    least_characters: int
-    message: int
-
-
-class Scores(_Strict):
-    """The scores of a language model (spec section 10.1)."""
-
-    nat: int
-    unmarked: float
-    unmarked_contexts: tuple[float, ...]
-    ramp: tuple[float, float]
-
-
-class Light(_Strict):
-    """The light scores (spec section 10.5)."""
-
-    step_bits: int
-    doublings: int
-    ramp: float
-    likelier: float
-    halving: float
-
-
-class Search(_Strict):
-    """What is searched, and how the tests divide the level (spec sections 10 and 10.2)."""
-
-    level: float
-    characters: int
-    tokens: int
-    score_shares: Mapping[str, float]
-    light_shares: Mapping[str, float]
-    registered_share: float
-    one_code: float
-    record_tests: int
-    whole: float
-    window_lengths: tuple[int, ...]
-    window_part: float
-    window_step: float
-    positions_per_code: int
-    repeat_distance: int
-    evaluated: int
-    standard_scores: Mapping[str, float]
-    many_contexts: int
-    bits_per_rank: int
-
-
-class Spans(_Strict):
-    """Spans (spec section 10.3)."""
-
-    fall: int
-    taken: int
-
-
-class Reading(_Strict):
-    """Which windows are read as records, and how (spec section 10.4)."""
-
-    beacons: int
-    hypotheses: int
-    clear: float
-    confirmed: float
-    promising: float
-    short: int
-    possible: float
-    windows: int
-    much_clearer: float
-    likely: int
-    combination_bits: int
-    nowhere: int
-
-
-class Null(_Strict):
-    """The null (spec section 12)."""
-
-    floor: float
-    steepest: float
-
-
-class Variants(_Strict):
-    """The second variant of a text (spec section 10, step 1)."""
-
-    widest: int
-    mostly_full: float
-    capitals: float
-    fewest_words: int
-    ligatures: CodePoints
-    page_tags: int
-    rounds: int
-    letters: CodePoints
-    wide: CodePoints
-    line_ends: CodePoints
-    fewest_alone: int
-    narrow_characters: str
-    broad_characters: str
-    widths: tuple[int, int, int, int]
-    nearly_full: float
-
-
-class Hidden(_Strict):
-    """What nobody sees in a text, or takes for another letter (spec section 10, step 1)."""
-
-    never: Ranges
-    private: Ranges
-    elsewhere: Ranges
-    blanks: Ranges
-    own: Ranges
-    whole_word: float
-    share: float
-    fewest: int
-    accents: Ranges
-    faint: CodePoints
-    fewest_letters: int
-    letter_share: float
-    dotted: str
-    accompanied: float
-    latin: Ranges
-    between: Ranges
-    alike: Mapping[str, CodePoints]
-    styled: Mapping[str, CodePoints]
-    borrowed: CodePoints
-    beside: CodePoints
-    turned: CodePoints
-
-
-class Tags(_Strict):
-    """Names of HTML's elements (spec section 10, step 1)."""
-
-    paragraph: str
-    block: str
-    line: str
-    inline: str
-    hidden: str
-
-
-class Dialect(_Strict):
+class Dialect(NamedTuple):
     """What shows that a text is of a kind: a pattern, how often it is found at least, and a kind that excludes it."""
 
     pattern: str
@@ -269,7 +50,7 @@ class Dialect(_Strict):
     unless: str = ""
 
 
-class Mark(_Strict):
+class Mark(NamedTuple):
     """A rule for marks that are taken out of a text (spec section 10, step 1).
 
     Attributes:
@@ -292,39 +73,20 @@ class Mark(_Strict):
     breaks: int = 0
 
 
-class Numbers(_Strict):
-    """The values of all numbers, by what they are about."""
-
-    text: Text
-    splitting: Splitting
-    blocks: Blocks
-    rivals: Rivals
-    records: Records
-    documents: Documents
-    registry: Registry
-    asking: Asking
-    scores: Scores
-    light: Light
-    search: Search
-    spans: Spans
-    reading: Reading
-    null: Null
-    variants: Variants
-    hidden: Hidden
-    tags: Tags
-    dialects: Mapping[str, Dialect]
-    marks: Mapping[str, Mark]
+_ROWS: dict[str, Callable[..., Any]] = {"dialects": Dialect, "marks": Mark}
+"""Groups whose values are rows of a table."""
 
 
-def read(content: bytes) -> Numbers:
-    """The values of a file of numbers.
-
-    Raises:
-        pydantic.ValidationError: a number is missing, unknown or of another kind, or lacks its section or its reason.
-    """
-    groups = TypeAdapter(dict[str, dict[str, _Number]]).validate_json(content)
-    values = {name: {each: number.value for each, number in group.items()} for name, group in groups.items()}
-    return Numbers.model_validate_json(json.dumps(values))
+def value_of(value: Any, name: str) -> Any:
+    """A value of the file as Python has it: a string of code points as these, a layout as one."""
+    if isinstance(value, str):
+        return CodePoints(value) if _CODE_POINTS.fullmatch(value) else value
+    if isinstance(value, list):
+        return tuple(value_of(item, name) for item in value)
+    if isinstance(value, dict):
+        values = {key: value_of(item, key) for key, item in value.items()}
+        return Layout(**values) if name == "layouts" else values
+    return value
 
 
 def linked(content: bytes) -> bytes:
@@ -338,4 +100,13 @@ def linked(content: bytes) -> bytes:
     return content
 
 
-NUMBERS = read(linked((resources.files("ctwl_protocol") / "numbers.json").read_bytes()))
+def _read(content: bytes) -> Numbers:
+    groups: dict[str, Any] = {}
+    for group, numbers in json.loads(content).items():
+        values = {name: value_of(number["value"], name) for name, number in numbers.items()}
+        table = _ROWS.get(group)
+        groups[group] = {name: table(**row) for name, row in values.items()} if table else SimpleNamespace(**values)
+    return cast("Numbers", SimpleNamespace(**groups))
+
+
+NUMBERS = _read(linked((resources.files("ctwl_protocol") / "numbers.json").read_bytes()))

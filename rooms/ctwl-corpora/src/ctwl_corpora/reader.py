@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from ctwl_decoder import Decoder, Decoders, open_proxies
+from ctwl_decoder import Decoder, Decoders, Reading, Screened, Search, open_proxies, paying
 from ctwl_decoder.errors import ExtraMissing, InputTooLarge, NotText
-from ctwl_decoder.options import SCREEN
 from ctwl_decoder.report import ADD_LIGHT, Outcome, Report
 from ctwl_protocol import CTWLError
 
@@ -68,12 +66,9 @@ class Row:
     message: str | None = None
 
     @classmethod
-    def of(cls, report: Report, paid: int) -> Row:
-        """The row of a report, where the p-value also pays for so many profiles."""
-        found = report.model_dump(include=set(cls.__dataclass_fields__))
-        for each in (found, *found["spans"]):
-            each["p_value"] = min(1.0, paid * each["p_value"])
-        return cls(**found)
+    def of(cls, report: Report) -> Row:
+        """The row of a report."""
+        return cls(**report.model_dump(include=set(cls.__dataclass_fields__)))
 
 
 @dataclass
@@ -90,7 +85,10 @@ class BatchReader:
         proxy_path: see :meth:`ctwl_decoder.Decoder.open`; a path on every machine.
         device: see :meth:`ctwl_decoder.Decoder.open`.
         arithmetic: what the proxy LM must compute in; None for what each machine chooses.
+        says_cost: whether to say in the log, before the first batch, what the proxy LMs will read of it.
     """
+
+    says_cost: ClassVar[bool] = True
 
     settings: Settings = field(default_factory=Settings)
     proxy_path: str | Path | None = None
@@ -159,66 +157,81 @@ class BatchReader:
 
         Args:
             texts: the texts.
-            progress: called with the part of the characters that is done.
+            progress: called with the part of the tokens that is done.
 
         Raises:
             CTWLError: see :attr:`decoders`.
         """
-        texts = list(texts)
-        if not (self.settings.light or self._told):
-            self._tell_cost([text for text in texts if isinstance(text, str)])
-        sizes = [len(text) if isinstance(text, str) else 0 for text in texts]
+        begun = [self._begun(text) for text in texts]
+        if self.says_cost and not (self.settings.light or self._told):
+            self._tell_cost([readings for readings in begun if not isinstance(readings, Row)])
+        sizes = [0 if isinstance(readings, Row) else readings[0][0].tokens for readings in begun]
         rows, done, total = [], 0, max(sum(sizes), 1)
-        for text, size in zip(texts, sizes, strict=True):
-            rows.append(self._read(text, _within(done / total, size / total, progress)))
+        for readings, size in zip(begun, sizes, strict=True):
+            rows.append(self._row(readings, _within(done / total, size / total, progress)))
             done += size
         return rows
 
-    def _tell_cost(self, texts: Sequence[str]) -> None:
+    def _begun(self, text: str | None) -> list[tuple[Reading, Screened | None]] | Row:
+        """A text by each profile, and what the screen saw of it; the row of one that cannot be read."""
+        if not isinstance(text, str):
+            return Row(error=TextMissing.code, message="there is no text here")
+        try:
+            readings = [decoder.begin(text, **self._search(decoder)) for decoder in self.decoders]
+        except (NotText, InputTooLarge) as error:
+            return Row(error=error.code, message=str(error))
+        return [(reading, self._screened(reading)) for reading in readings]
+
+    def _screened(self, reading: Reading) -> Screened | None:
+        if self.settings.screen is None:
+            return None
+        level = self.settings.screen
+        if not reading.plan.whole.score_shares:
+            level = min(level, _MARGIN * reading.plan.alpha)
+        return reading.screened(level, every=self.settings.p_values)
+
+    def _tell_cost(self, begun: Sequence[Sequence[tuple[Reading, Screened | None]]]) -> None:
         """Say, before the first batch, what the proxy LMs will read of it: a large corpus may take days."""
-        self._told, screen, tokens, passing = True, self.settings.screen, 0, 0
-        whole = [(each, options) for each in self.decoders if (options := self._options(each))["score"] == "whole"]
-        for text in texts:
-            with suppress(NotText, InputTooLarge):
-                seen = [decoder.screened(text, screen or SCREEN, **options) for decoder, options in whole]
-                read = [each.tokens for each in seen if screen is None or each.outcome is None]
-                tokens, passing = tokens + sum(read), passing + bool(read)
+        self._told = True
+        tokens = [
+            [
+                reading.tokens
+                for reading, seen in readings
+                if reading.plan.whole.score_shares and (seen is None or seen.outcome is None)
+            ]
+            for readings in begun
+        ]
+        total = sum(map(sum, tokens))
         _logger.warning(
             "of the first batch of %d texts the proxy LM reads %d, with %d tokens, which takes about %d seconds on one "
             "core; light=True reads by ranks alone",
-            len(texts), passing, tokens, round(tokens / _TOKENS_A_SECOND),
+            len(begun), sum(map(bool, tokens)), total, round(total / _TOKENS_A_SECOND),
         )  # fmt: skip
 
-    def _read(self, text: str | None, progress: Progress) -> Row:
-        if not isinstance(text, str):
-            return Row(error=TextMissing.code, message="there is no text here")
-        share = 1 / len(self.decoders)
-        try:
-            parts = enumerate(self.decoders)
-            rows = [self._by(decoder, text, _within(i * share, share, progress)) for i, decoder in parts]
-        except (NotText, InputTooLarge) as error:
-            return Row(error=error.code, message=str(error))
+    def _row(self, readings: Sequence[tuple[Reading, Screened | None]] | Row, progress: Progress) -> Row:
+        """What the profile shows of a text that shows the most."""
+        if isinstance(readings, Row):
+            return readings
+        share = 1 / len(readings)
+        rows = [self._by(*each, _within(i * share, share, progress)) for i, each in enumerate(readings)]
         return min(rows, key=lambda row: (not row.detected, 2.0 if row.p_value is None else row.p_value))
 
-    def _options(self, decoder: Decoder) -> dict[str, Any]:
+    def _by(self, reading: Reading, seen: Screened | None, progress: Progress) -> Row:
+        """What one profile shows of a text."""
+        settings, paid = self.settings, len(self.decoders)
+        if seen is not None and seen.outcome is not None:
+            p_value = min(1.0, paid * seen.p_value) if settings.p_values else None
+            name = reading.profile.name
+            return Row(False, seen.outcome, "screened", name, p_value=p_value, tokens=seen.tokens, spans=[])
+        for _ in reading.steps(lambda done, total: progress(done / max(total, 1))):
+            pass
+        return Row.of(paying(reading.analysis().report, paid, settings.alpha))
+
+    def _search(self, decoder: Decoder) -> Search:
         """How a profile's decoder reads a text."""
         light = self.settings.light or decoder.profile.name in self.missing
         beacons, alpha = self.settings.beacons_of(decoder.profile), self.settings.alpha / len(self.decoders)
         return {"score": "light" if light else "whole", "beacons": beacons, "alpha": alpha}
-
-    def _by(self, decoder: Decoder, text: str, progress: Progress) -> Row:
-        """What one profile shows of a text."""
-        settings, paid, profile = self.settings, len(self.decoders), decoder.profile
-        options = self._options(decoder)
-        if settings.screen is not None:
-            light = options["score"] == "light"
-            level = min(settings.screen, _MARGIN * options["alpha"]) if light else settings.screen
-            seen = decoder.screened(text, level, every=settings.p_values, **options)
-            if seen.outcome is not None:
-                p_value = min(1.0, paid * seen.p_value) if settings.p_values else None
-                return Row(False, seen.outcome, "screened", profile.name, p_value=p_value, tokens=seen.tokens, spans=[])
-        report = decoder.decode(text, progress=lambda done, total: progress(done / max(total, 1)), **options)
-        return Row.of(report, paid)
 
 
 def _within(start: float, share: float, progress: Progress) -> Progress:

@@ -14,9 +14,10 @@ from ctwl_protocol.numbers import NUMBERS
 from ..search.candidates import Candidate
 from ..search.finding import Finding
 from ..search.plan import SearchPlan
-from ..search.records import RecordReader
+from ..search.records import Part, RecordReader, contributions
 from ..search.spans import PositionSpan
 from ..search.together import Joint
+from ..statistics.scored_positions import ScoredPositions
 from ..statistics.scores import NAT
 from ..text.tokens import TokenizedVariant
 from .analysis import Analysis
@@ -57,25 +58,23 @@ class Assembler:
             arithmetic: what the language model computes in; None where none was asked.
             reading_model: the one that the reader named.
         """
-        finding = findings[0]
+        finding, profile = findings[0], self.reader.profile
         spans = list[Span]()
         for each in findings:
             more = [self._span(text, each, plan, span) for span in each.spans]
             spans += [span for span in more if all(span.end <= own.start or own.end <= span.start for own in spans)]
         spans.sort(key=lambda span: span.start)
-        clearest = min(finding.spans, key=lambda span: span.candidate.p_value, default=None)
-        best = clearest.candidate if clearest else finding.best
-        profile, tokens = self.reader.profile, finding.variant.tokens
-        window = finding.scored[best.by][best.start : best.end]
-        slots = [(part[part.first_occurrences()], code) for _, part, code in self.reader.parts(window, best)]
-        detected = bool(spans)
+        candidates = [span.candidate for span in finding.spans] or [finding.best]
+        best = min(candidates, key=lambda candidate: candidate.p_value)
+        parts = self.reader.parts(finding.scored[best.by], best)
+        counted = [(_counted(indices, part, best), code) for indices, part, code in parts]
+        tokens, needed, detected = finding.variant.tokens, plan.minimum_tokens(profile), bool(spans)
         distinct = int(finding.scored[best.by].first_occurrences().sum())  # whichever slots they carry, and were read
-        needed = plan.minimum_tokens(profile)
         likeliest = None
         if not detected and len(finding.variant.positions):
             likeliest = Likeliest(code=best.code, **self.interpreter.beacon(best.code), p_value=best.p_value)
         outcome = _outcome(detected, tokens, distinct, needed)
-        held = None if outcome != "none" else best.held_by(plan.alpha, profile.codes)
+        held = best.held_by(plan.alpha, profile.codes) if outcome == "none" else None
         suits = plan.of_one_provider or best.p_value < NUMBERS.reading.promising
         suited = likeliest if outcome == "none" and suits else None
         report = Report(
@@ -94,9 +93,9 @@ class Assembler:
             else None,
             alpha=plan.alpha,
             score=best.by.value,
-            hits=sum(int((part.contributions(code) > 0).sum()) for part, code in slots),
-            expected=sum(float((part.scores > 0).mean(axis=1).sum()) for part, _ in slots if len(part)),
-            scored=sum(len(part) for part, _ in slots),
+            hits=sum(int((part.contributions(code) > 0).sum()) for part, code in counted),
+            expected=sum(float((part.scores > 0).mean(axis=1).sum()) for part, _ in counted if len(part)),
+            scored=sum(len(part) for part, _ in counted),
             tokens=tokens,
             needed=needed,
             form=finding.variant.name,
@@ -110,7 +109,7 @@ class Assembler:
             other_marks=other_marks(text),
             hidden=hidden_in(text),
         )
-        return Analysis(text, report, finding.variant.starts, self._contributions(finding, best))
+        return Analysis(text, report, finding.variant.starts, self._contributions(finding, parts))
 
     def body_report(
         self, bodies: Sequence[Sequence[TokenizedVariant]], found: Sequence[Joint], plan: SearchPlan
@@ -161,11 +160,16 @@ class Assembler:
             record=self.interpreter.record(span.candidate, plan.alpha),
         )
 
-    def _contributions(self, finding: Finding, best: Candidate) -> NDArray[np.float64]:
-        """Log-likelihood ratio of each token in nats: float64 (tokens,), NaN for the first prefix."""
-        tokens, prefix = finding.variant.tokens, self.reader.profile.prefix_length
-        values = np.full(tokens, np.nan)
-        values[prefix:] = self.reader.contributions(finding.scored[best.by], best) / NAT
+    def _contributions(self, finding: Finding, parts: Sequence[Part]) -> NDArray[np.float64]:
+        """Log-likelihood ratio of each token in nats: float64 (tokens,), NaN for the first prefix.
+
+        Args:
+            finding: what was found.
+            parts: the slots of the best candidate.
+        """
+        prefix = self.reader.profile.prefix_length
+        values = np.full(finding.variant.tokens, np.nan)
+        values[prefix:] = contributions(len(finding.variant.positions), parts) / NAT
         for span in finding.spans:
             first, last = self._tokens_of(span, finding)
             first = max(first, prefix)
@@ -182,6 +186,12 @@ class Assembler:
         if span is finding.spans[-1] and tokens - last <= prefix:
             last = tokens
         return first, last
+
+
+def _counted(indices: NDArray[np.int64], part: ScoredPositions, best: Candidate) -> ScoredPositions:
+    """The positions of a slot that the test counts: those inside of the window, each pair once."""
+    inside = part[(best.start <= indices) & (indices < best.end)]
+    return inside[inside.first_occurrences()]
 
 
 def _outcome(detected: bool, tokens: int, distinct: int, needed: int) -> Outcome:

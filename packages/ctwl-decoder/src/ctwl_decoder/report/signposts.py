@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Literal
 
-from pydantic import Field
-
 from ctwl_protocol import Beacon
 from ctwl_protocol.records.beacon import BEACON_FIELDS, check_field
 from ctwl_protocol.registry import Trusted
@@ -18,21 +16,33 @@ from .wording import ask_there, no_detector, read_better
 
 
 class Resolution(Data):
-    """Who owns a code, and where to ask. It points, and proves nothing."""
+    """Who owns a code, and where to ask. It points, and proves nothing.
 
-    code: int | None = Field(description="The code that was asked for; None where a provider was.")
-    provider: int = Field(description="The provider's number.")
-    version: int | None = Field(description="The code's model version; None where a provider was asked for.")
-    nonce: int | None = Field(description="The code's nonce, as for the version.")
-    name: str | None = Field(description="The provider's name; None where the registry has none for it.")
-    model: str | None = Field(description="The model version's name.")
-    state: Literal["active", "retired", "revoked", "unregistered"] = Field(
-        description="What the registry says of the provider."
-    )
-    contact: str | None = Field(description="The provider's contact.")
-    signpost: Signpost | None = Field(description="Where to ask; None where the registry names no detector.")
-    says: str = Field(description="The answer in words.")
-    registry: str = Field(description="Which registry answers.")
+    Attributes:
+        code: The code that was asked for; None where a provider was.
+        provider: The provider's number.
+        version: The code's model version; None where a provider was asked for.
+        nonce: The code's nonce, as for the version.
+        name: The provider's name; None where the registry has none for it.
+        model: The model version's name.
+        state: What the registry says of the provider.
+        contact: The provider's contact.
+        signpost: Where to ask; None where the registry names no detector.
+        says: The answer in words.
+        registry: Which registry answers.
+    """
+
+    code: int | None
+    provider: int
+    version: int | None
+    nonce: int | None
+    name: str | None
+    model: str | None
+    state: Literal["active", "retired", "revoked", "unregistered"]
+    contact: str | None
+    signpost: Signpost | None
+    says: str
+    registry: str
 
 
 def signpost(registry: Trusted, provider: int) -> Signpost | None:

@@ -1,18 +1,14 @@
-"""From a variant's scores to its spans (spec section 10, steps 5 to 8)."""
+"""From a variant's scored positions to its spans (spec section 10, steps 6 to 8)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from importlib import import_module
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_protocol.profile.document import Profile
-
-from ..statistics.light import light_units
 from ..statistics.scored_positions import ScoredPositions
 from ..statistics.scores import Score
 from ..text.tokens import TokenizedVariant
@@ -22,8 +18,8 @@ from .records import RecordReader
 from .spans import PositionSpan, merge
 from .windows import LENGTHS, find_candidates
 
-Units = Mapping[Score, NDArray[np.int8]]
-"""For each score that of every colour at every position: int8 (positions, colours)."""
+Scored = Mapping[Score, ScoredPositions]
+"""The positions of one variant, by each score."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +35,7 @@ class Finding:
     """
 
     variant: TokenizedVariant
-    scored: Mapping[Score, ScoredPositions]
+    scored: Scored
     best: Candidate
     passed: list[Candidate]
     spans: list[PositionSpan]
@@ -65,40 +61,20 @@ def _is_clear(candidate: Candidate, alpha: float) -> bool:
     return candidate.record_codes == 1 or (record is not None and max(record.p_values) <= alpha)
 
 
-def score_positions(
-    profile: Profile, variant: TokenizedVariant, units: Units, plan: SearchPlan
-) -> dict[Score, ScoredPositions]:
-    """The positions of a variant by each score of the plan (spec section 10, step 5)."""
-    first, *others = plan.score_shares
-    positions = ScoredPositions.of(profile, variant.positions, units[first])
-    return {first: positions} | {score: replace(positions, scores=units[score]) for score in others}
-
-
-def tests_of(
-    scored: Mapping[Score, ScoredPositions], variant: TokenizedVariant, plan: SearchPlan
-) -> tuple[list[ScoredText], list[CodeSet]]:
-    """What is searched for what in a variant, each with its share of the level (spec section 10.2)."""
-    texts = [ScoredText(scored[score], score, share) for score, share in plan.score_shares.items()]
-    return texts, [CodeSet(codes.codes, codes.share * variant.share) for codes in plan.code_sets]
-
-
 def find(
-    variant: TokenizedVariant, units: Units, plan: SearchPlan, reader: RecordReader, earlier: Finding | None = None
+    variant: TokenizedVariant, scored: Scored, plan: SearchPlan, reader: RecordReader, earlier: Finding | None = None
 ) -> Finding:
     """Search one variant of a text.
 
     Args:
         variant: the variant.
-        units: the scores of its positions.
+        scored: its positions, by the scores of the plan.
         plan: what is searched.
         reader: reads records, and knows the profile.
         earlier: what other scores found in the variant; it is part of the finding.
     """
-    # 5. scores of positions
-    scored = score_positions(reader.profile, variant, units, plan)
     # 6. and 7. best codes of windows, with their p-values
-    texts, code_sets = tests_of(scored, variant, plan)
-    candidates = reader.read_all(texts, find_candidates(texts, code_sets, reader.counts))
+    candidates = reader.read_all(scored, _candidates(variant, scored, plan, reader))
     best = min(candidates, key=lambda candidate: candidate.order)
     passed = [candidate for candidate in candidates if candidate.passes(plan.alpha, reader.profile.codes)]
     # 8. spans of the windows that passed
@@ -116,26 +92,20 @@ def find(
     return Finding(variant, scored, best, passed, spans)
 
 
-def screen(
-    profile: Profile, variants: Sequence[TokenizedVariant], plan: SearchPlan, counts: Sequence[int], level: float
-) -> float:
-    """For scans of many texts: the smallest p-value of a text by the light scores; 1 where none is near the level.
+def screen(variant: TokenizedVariant, scored: Scored, plan: SearchPlan, reader: RecordReader, level: float) -> float:
+    """For scans of many texts: the smallest p-value of a variant; 1 where none is near the level.
 
     Where a normal distribution gives more than the level's root, no exact p-value is computed: it would hardly ever be
-    so much smaller. That costs power alone.
-
-    Args:
-        profile: the profile.
-        variants: the text's.
-        plan: what is searched, by the light scores.
-        counts: how many codes a record may have.
-        level: of the screen.
+    so much smaller. That costs power alone. For the arguments see :func:`find`; ``level`` is that of the screen.
     """
-    import_module("numba")  # many texts follow, so its loops pay; see :mod:`..statistics.window_scores`
-    found = [1.0]
-    for variant in variants:
-        units = light_units(profile, variant.positions)
-        texts, code_sets = tests_of(score_positions(profile, variant, units, plan), variant, plan)
-        candidates = find_candidates(texts, code_sets, counts, at_most=math.sqrt(level))
-        found += [candidate.p_value for candidate in candidates]
-    return min(found)
+    candidates = _candidates(variant, scored, plan, reader, at_most=math.sqrt(level))
+    return min((candidate.p_value for candidate in candidates), default=1.0)
+
+
+def _candidates(
+    variant: TokenizedVariant, scored: Scored, plan: SearchPlan, reader: RecordReader, at_most: float | None = None
+) -> list[Candidate]:
+    """What is searched for what in a variant, each with its share of the level (spec section 10.2)."""
+    texts = [ScoredText(scored[score], score, share) for score, share in plan.score_shares.items()]
+    code_sets = [CodeSet(code_set.codes, code_set.share * variant.share) for code_set in plan.code_sets]
+    return find_candidates(texts, code_sets, reader.counts, at_most=at_most)

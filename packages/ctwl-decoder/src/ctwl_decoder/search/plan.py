@@ -25,15 +25,14 @@ SCORE_SHARES: Mapping[Score, float] = {Score(name): share for name, share in NUM
 LIGHT_SHARES: Mapping[Score, float] = {Score(name): share for name, share in NUMBERS.search.light_shares.items()}
 """The share of the level of each light score, where a text is read by these alone."""
 
-LIGHT_FIRST = 1 / 8
-"""The share of the level of the light scores, where other scores follow if these show too
-little. It costs the other scores 0.2 bits."""
+_LIGHT_FIRST = NUMBERS.search.light_first
+"""The share of the level of the light scores, where other scores follow if these show too little."""
 
 _SHARES: Mapping[str, Mapping[Score, float]] = {
     "whole": SCORE_SHARES,
     "light": LIGHT_SHARES,
-    "auto": {score: LIGHT_FIRST * share for score, share in LIGHT_SHARES.items()}
-    | {score: (1 - LIGHT_FIRST) * share for score, share in SCORE_SHARES.items()},
+    "auto": {score: _LIGHT_FIRST * share for score, share in LIGHT_SHARES.items()}
+    | {score: (1 - _LIGHT_FIRST) * share for score, share in SCORE_SHARES.items()},
 }
 """The shares of the level, where a text is read by several scores."""
 

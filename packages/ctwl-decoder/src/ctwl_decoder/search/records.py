@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from math import prod
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,8 @@ from ..statistics.code_scores import best_codes, code_space, score_all
 from ..statistics.e_value import log_e_value
 from ..statistics.null import Null, null_of
 from ..statistics.scored_positions import ScoredPositions, ScoreTable
-from .candidates import Candidate, FoundRecord, ScoredText
+from ..statistics.scores import Score
+from .candidates import Candidate, FoundRecord
 from .error_bounds import convolve, error_bounds
 from .likeliest import NOWHERE, likeliest
 from .plan import NO_CODES
@@ -54,7 +56,7 @@ _HYPOTHESES = NUMBERS.reading.hypotheses
 _WINDOWS_READ = NUMBERS.reading.windows
 """At most this number of windows are read as records in one search: of one variant, by one set of scores."""
 
-_AUTHENTICATED = 4
+_AUTHENTICATED = NUMBERS.reading.authenticated
 """Number of the likeliest records that are tested with the authenticator, where it can be tested."""
 
 _MUCH_CLEARER = NUMBERS.reading.much_clearer
@@ -126,6 +128,28 @@ class _Hypothesis:
         return convolve([slot.null for slot in self.slots])
 
 
+class Part(NamedTuple):
+    """A slot whose code was read.
+
+    Attributes:
+        indices: int64, where its positions are.
+        positions: these, under the slot's colours.
+        code: its code.
+    """
+
+    indices: NDArray[np.int64]
+    positions: ScoredPositions
+    code: int
+
+
+def contributions(length: int, parts: Sequence[Part]) -> NDArray[np.int64]:
+    """The score of every position of a text for the codes of its slots, repeats included: int64 (positions,)."""
+    values = np.zeros(length, dtype=np.int64)
+    for indices, positions, code in parts:
+        values[indices] = positions.contributions(code)
+    return values
+
+
 class RecordReader:
     """Reads windows as records.
 
@@ -158,9 +182,8 @@ class RecordReader:
         """How many codes a record may have: the numbers of slots that are searched."""
         return tuple(sorted({1} | {layout.codes for layout in self.layouts}))
 
-    def read_all(self, texts: Sequence[ScoredText], candidates: Sequence[Candidate]) -> list[Candidate]:
+    def read_all(self, positions: Mapping[Score, ScoredPositions], candidates: Sequence[Candidate]) -> list[Candidate]:
         """The candidates, the clearest first; promising ones of several codes read as records."""
-        positions = {text.score: text.positions for text in texts}
         done: list[Candidate] = []
         reads = 0
         for candidate in sorted(candidates, key=lambda c: c.p_value):
@@ -221,27 +244,22 @@ class RecordReader:
             kept &= codes >> _PROVIDER_SHIFT == owner
         return _Slot.of(positions, codes[kept], self.profile.codes)
 
-    def parts(
-        self, positions: ScoredPositions, candidate: Candidate
-    ) -> list[tuple[NDArray[np.int64], ScoredPositions, int]]:
-        """The slots whose codes were read: where their positions are, these under the slot's colours, and the code."""
+    def parts(self, positions: ScoredPositions, candidate: Candidate) -> list[Part]:
+        """The slots whose codes were read."""
         indices = positions.indices_of_slot(candidate.record_codes, 0)
-        found = [(indices, positions[indices], candidate.code)]
+        parts = [Part(indices, positions[indices], candidate.code)]
         record = candidate.record
         if record and record.layout:
             nonce, carried = record.codes[0] % NONCE_COUNT, dict(enumerate(record.codes))
             carried[record.layout.codes] = check_of(record.layout, record.codes)
             for slot, code in list(carried.items())[1:]:
-                part = self.slot(positions, record.layout, slot, nonce)
-                found.append((positions.indices_of_slot(candidate.record_codes, slot), part, code))
-        return found
+                coloured = self.slot(positions, record.layout, slot, nonce)
+                parts.append(Part(positions.indices_of_slot(candidate.record_codes, slot), coloured, code))
+        return parts
 
     def contributions(self, positions: ScoredPositions, candidate: Candidate) -> NDArray[np.int64]:
         """The score of every position for a record's codes, repeats included: int64 (positions,)."""
-        found = np.zeros(len(positions), dtype=np.int64)
-        for indices, part, code in self.parts(positions, candidate):
-            found[indices] = part.contributions(code)
-        return found
+        return contributions(len(positions), self.parts(positions, candidate))
 
     def slot(self, positions: ScoredPositions, layout: Layout, slot: int, nonce: int) -> ScoredPositions:
         """The positions of a slot, under its colours."""

@@ -7,6 +7,8 @@ text is found in :mod:`.window_scores`.
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,8 +19,15 @@ from .scored_positions import ScoreTable
 
 
 def code_space(profile: Profile) -> NDArray[np.uint32]:
-    """Every code of a profile: uint32 (2^code_bits,)."""
-    return np.arange(profile.codes, dtype=np.uint32)
+    """Every code of a profile: uint32 (2^code_bits,), read-only."""
+    return _codes_below(profile.codes)
+
+
+@cache
+def _codes_below(count: int) -> NDArray[np.uint32]:
+    codes = np.arange(count, dtype=np.uint32)
+    codes.flags.writeable = False
+    return codes
 
 
 def score_all(table: ScoreTable, codes: NDArray[np.uint32]) -> NDArray[np.int32]:

@@ -134,7 +134,7 @@ def _tilt(rows: _Rows, above: int) -> float:
 
     Newton's method; where that leaves what is known to hold the tilt, the middle of it.
     """
-    low, high, tilt = 0.0, _STEEPEST, 0.0
+    low, high, tilt = 0.0, float(_STEEPEST), 0.0
     for _ in range(_TRIES):
         cells, _ = rows.tilted(tilt)
         first = np.add.reduceat(cells * rows.steps, rows.starts)

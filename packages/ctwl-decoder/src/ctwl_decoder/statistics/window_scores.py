@@ -6,7 +6,6 @@ cut; a window's score is the difference at its two ends. So each position is has
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,8 +17,10 @@ from ctwl_protocol.threads import in_chunks
 from .scored_positions import ScoredPositions
 
 _FEW = 1 << 21
-"""So many pairs of a position and a code are scored by NumPy, in less time than importing numba takes. Where numba is
-there already, it is quicker for any number."""
+"""So many pairs of a position and a code are scored by NumPy in the time that importing numba takes."""
+
+_pairs_so_far = 0
+"""Pairs that this process has scored: one short text needs no numba, many texts do."""
 
 _SUMS = 1 << 23
 """Bytes of sums for one block of codes in one thread, at most: a very long text is searched in smaller blocks."""
@@ -42,7 +43,7 @@ def search_windows(
         The best codes, uint32 (texts, windows), and their scores, int32 (texts, windows).
     """
     pieces, ends, count = _pieces(texts[0], places, windows)
-    if len(places) * len(codes) <= _FEW and "numba" not in sys.modules:
+    if not _compiled_pays(len(places) * len(codes)):
         return _search_few(texts, pieces, ends, count, codes)
 
     from .compiled import SEARCHED, search
@@ -59,6 +60,13 @@ def search_windows(
     best, which = (np.stack(column) for column in zip(*parts, strict=True))
     top = best.argmax(axis=0)[None]
     return np.take_along_axis(which, top, 0)[0].T, np.take_along_axis(best, top, 0)[0].T
+
+
+def _compiled_pays(pairs: int) -> bool:
+    """Whether this process has scored so much, with so many pairs more, that the compiled loops are worth an import."""
+    global _pairs_so_far  # noqa: PLW0603
+    _pairs_so_far += pairs
+    return _pairs_so_far > _FEW
 
 
 def _search_few(

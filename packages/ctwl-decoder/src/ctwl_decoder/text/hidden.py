@@ -13,12 +13,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
-from ctwl_protocol.numbers import NUMBERS, Ranges
+from ctwl_protocol.numbers import NUMBERS
 
 from .alignment import MAX_MARKS, Edit
 
 _HIDDEN = NUMBERS.hidden
-_Kind: TypeAlias = tuple[str, Ranges]
+_Ranges: TypeAlias = Sequence[tuple[int, int]]
+_Kind: TypeAlias = tuple[str, _Ranges]
 """A letter, and the characters that it stands for."""
 
 
@@ -33,24 +34,24 @@ class _Kinds(dict[int, str]):
         return kind
 
 
-def _holds(ranges: Ranges, point: int) -> bool:
+def _holds(ranges: _Ranges, point: int) -> bool:
     place = bisect(ranges, (point, 0x110000))
     return place > 0 and point <= ranges[place - 1][1]
 
 
-def _points(points: Iterable[int]) -> Ranges:
+def _points(points: Iterable[int]) -> _Ranges:
     return tuple((point, point) for point in sorted(points))
 
 
 # ---- What nobody sees.
 
 _SEEN: Sequence[_Kind] = (
-    ("n", _HIDDEN.never),
-    ("p", _HIDDEN.private),
-    ("b", _HIDDEN.blanks),
-    ("e", _HIDDEN.elsewhere),
+    ("n", _HIDDEN.never.ranges),
+    ("p", _HIDDEN.private.ranges),
+    ("b", _HIDDEN.blanks.ranges),
+    ("e", _HIDDEN.elsewhere.ranges),
     (" ", _points(NUMBERS.text.white_space)),
-    ("o", _HIDDEN.own),
+    ("o", _HIDDEN.own.ranges),
 )
 _STRANGE = re.compile("[^\t-\r -~]")
 _NEVER = re.compile("n+|(?<=[on])p+(?![^ onbe])|(?<![^ onbe])p+(?=[on])")
@@ -91,9 +92,9 @@ def _part_words(kinds: str) -> bool:
 _ASCII = ((0x41, 0x5A), (0x61, 0x7A))
 _LETTERS: Sequence[_Kind] = (
     ("a", ((0x300, 0x36F),)),
-    ("a", _HIDDEN.accents),
+    ("a", _HIDDEN.accents.ranges),
     ("l", ((0, 0x7F),)),
-    ("l", _HIDDEN.latin),
+    ("l", _HIDDEN.latin.ranges),
 )
 _ACCENTED = re.compile(f"la{{0,{MAX_MARKS}}}")
 _FAINT = frozenset(map(chr, _HIDDEN.faint))
@@ -114,7 +115,7 @@ class _Accented(NamedTuple):
         return "".join(
             accent
             for accent in self.accents
-            if loose or _holds(_HIDDEN.accents, ord(accent)) or (accent == _ABOVE and self.letter in "ij")
+            if loose or _holds(_HIDDEN.accents.ranges, ord(accent)) or (accent == _ABOVE and self.letter in "ij")
         )
 
 
@@ -182,8 +183,8 @@ _WORDS: Sequence[_Kind] = (
     ("g", _points(ord(each) for each, like in _LOOKS.items() if not like.isalpha())),
     ("s", _points(map(ord, _STYLED))),
     ("k", _points(map(ord, _ALIKE))),
-    ("l", _HIDDEN.latin),
-    (" ", _HIDDEN.between),
+    ("l", _HIDDEN.latin.ranges),
+    (" ", _HIDDEN.between.ranges),
 )
 _WORD = re.compile("[^ ]+")
 _MIXED = re.compile("[sk][Aa]|aa[sk]|ss")

@@ -17,7 +17,7 @@ from .input import has_surrogates
 from .variants import variants_of
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TokenizedVariant:
     """One variant of a text, cut into tokens and positions.
 

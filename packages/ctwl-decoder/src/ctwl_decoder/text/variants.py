@@ -43,7 +43,8 @@ _HIDDEN = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2,}")
 
 _TURNED = re.compile(_any_of(NUMBERS.hidden.turned))
 _LIGATURES = re.compile(_any_of(NUMBERS.variants.ligatures))
-_STYLED = re.compile(f"{_any_of(NUMBERS.variants.letters + NUMBERS.variants.wide)}+")
+_PLAIN = (*NUMBERS.variants.letters, *NUMBERS.variants.wide)
+_STYLED = re.compile(f"{_any_of(_PLAIN)}+")
 _LINE_ENDS = re.compile(_any_of(NUMBERS.variants.line_ends))
 _LETTERS = re.compile(r"[^\W\d_]+")
 
@@ -116,13 +117,13 @@ def _without_ligatures(given: AlignedText) -> AlignedText:
 
 def _with_plain_letters(given: AlignedText) -> AlignedText:
     """Letters of formulas, and full width where letters have it: East Asian texts have marks of that width."""
-    runs = _found(_STYLED, NUMBERS.variants.letters + NUMBERS.variants.wide, given.text)
+    runs = _found(_STYLED, _PLAIN, given.text)
     styled = (found for found in runs if any(map(str.isalnum, found[0])))
     places = (place for found in styled for place in range(*found.span()))
     return given.edited((place, place + 1, _compatible(given.text[place])) for place in places)
 
 
-def _found(pattern: re.Pattern[str], points: tuple[int, ...], text: str) -> Iterable[re.Match[str]]:
+def _found(pattern: re.Pattern[str], points: Iterable[int], text: str) -> Iterable[re.Match[str]]:
     """What a pattern finds, where the text has any of its characters: patterns with so many take their time."""
     return () if text.isascii() or frozenset(map(chr, points)).isdisjoint(text) else pattern.finditer(text)
 

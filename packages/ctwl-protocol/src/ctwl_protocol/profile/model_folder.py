@@ -11,15 +11,15 @@ import hashlib
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from ..errors import ProxyMalformed, ProxyNotFound
 from ..files import open_file, read_bounded, what_helps
 from ..schema import describe_error
 from ..text.splitting import SplittingRule, find_rule
-from .document import GPT2, Llama, ProxyFile, ProxyModel, Tokenizer
+from .document import GPT2, Architecture, Llama, ProxyFile, ProxyModel, Tokenizer
 
 _MAX_CONFIG = 1 << 20
 _MAX_TOKENIZER = 1 << 25
@@ -34,94 +34,67 @@ _WRITTEN_BY = {
 """How to write a missing file: save_pretrained of transformers 5 does not write them all."""
 
 
-def _to_rational(value: Any) -> Any:
-    """The decimal that a float was written as."""
-    return Fraction(repr(value)).as_integer_ratio() if type(value) is float and 1e-9 <= value <= 1 else value
+_LLAMA_NAMES = {
+    "layers": "num_hidden_layers", "heads": "num_attention_heads", "key_value_heads": "num_key_value_heads",
+    "width": "hidden_size", "feed_forward": "intermediate_size", "positions": "max_position_embeddings",
+    "rows": "vocab_size", "norm_epsilon": "rms_norm_eps", "tied": "tie_word_embeddings", "rope_theta": "rope_theta",
+}  # fmt: skip
+_GPT2_NAMES = {
+    "layers": "n_layer", "heads": "n_head", "width": "n_embd", "positions": "n_positions", "rows": "vocab_size",
+    "norm_epsilon": "layer_norm_epsilon",
+}  # fmt: skip
+NAMES: Mapping[str, Mapping[str, str]] = {"gpt2": _GPT2_NAMES, "llama": _LLAMA_NAMES}
+"""What transformers calls the numbers of each family."""
+
+_DEFAULTS: Mapping[str, Mapping[str, object]] = {
+    "gpt2": {"layer_norm_epsilon": 1e-5},
+    "llama": {"rms_norm_eps": 1e-6, "tie_word_embeddings": False, "rope_theta": 10_000},
+}
+_FIXED: Mapping[str, Mapping[str, object]] = {
+    "gpt2": {
+        "activation_function": "gelu_new", "add_cross_attention": False, "scale_attn_by_inverse_layer_idx": False,
+        "scale_attn_weights": True, "tie_word_embeddings": True,
+    },
+    "llama": {"attention_bias": False, "hidden_act": "silu", "mlp_bias": False, "rope_scaling": None},
+}  # fmt: skip
+"""Settings that no profile states, each with its only value."""
 
 
-def _to_integer(value: Any) -> Any:
-    """An integer that transformers writes as a float."""
-    return int(value) if type(value) is float and 1 <= value <= 1 << 32 and value.is_integer() else value
+def _architecture(config: Mapping[str, Any]) -> GPT2 | Llama:
+    """What a profile states of ``config.json``.
 
-
-_Epsilon = Annotated[tuple[int, int], BeforeValidator(_to_rational)]
-_Theta = Annotated[int, BeforeValidator(_to_integer)]
-
-
-class _Rope(BaseModel):
-    """Rotary positions, not scaled."""
-
-    model_config = ConfigDict(strict=True)
-
-    rope_type: Literal["default"] = "default"
-    rope_theta: _Theta | None = None
-
-
-class _GPT2Config(BaseModel):
-    """``config.json`` of a GPT-2. A setting that no profile states has a type with a single value."""
-
-    model_config = ConfigDict(strict=True)
-
-    family: Literal["gpt2"] = Field(alias="model_type")
-    layers: int = Field(alias="n_layer")
-    heads: int = Field(alias="n_head")
-    width: int = Field(alias="n_embd")
-    positions: int = Field(alias="n_positions")
-    rows: int = Field(alias="vocab_size")
-    norm_epsilon: _Epsilon = Field((1, 100_000), alias="layer_norm_epsilon")
-    n_inner: int | None = None
-    activation_function: Literal["gelu_new"] = "gelu_new"
-    add_cross_attention: Literal[False] = False
-    scale_attn_by_inverse_layer_idx: Literal[False] = False
-    scale_attn_weights: Literal[True] = True
-    tie_word_embeddings: Literal[True] = True
-
-    def architecture(self) -> GPT2:
-        """What a profile states of it."""
-        if self.n_inner not in (None, 4 * self.width):
-            raise ProxyMalformed(f"config.json says n_inner = {self.n_inner}; a profile can only state 4 * n_embd")
-        return GPT2(**self.model_dump(include=set(GPT2.model_fields)))
-
-
-class _LlamaConfig(BaseModel):
-    """``config.json`` of a Llama, as :class:`_GPT2Config`."""
-
-    model_config = ConfigDict(strict=True)
-
-    family: Literal["llama"] = Field(alias="model_type")
-    layers: int = Field(alias="num_hidden_layers")
-    heads: Annotated[int, Field(alias="num_attention_heads", ge=1)]
-    key_value_heads: int | None = Field(None, alias="num_key_value_heads")
-    width: int = Field(alias="hidden_size")
-    feed_forward: int = Field(alias="intermediate_size")
-    positions: int = Field(alias="max_position_embeddings")
-    rows: int = Field(alias="vocab_size")
-    norm_epsilon: _Epsilon = Field((1, 1_000_000), alias="rms_norm_eps")
-    tied: bool = Field(False, alias="tie_word_embeddings")
-    rope_theta: _Theta = 10_000  # where transformers before 5 writes it
-    rope_parameters: _Rope | None = None
-    rope_scaling: None = None
-    head_dim: int | None = None
-    attention_bias: Literal[False] = False
-    hidden_act: Literal["silu"] = "silu"
-    mlp_bias: Literal[False] = False
-
-    def architecture(self) -> Llama:
-        """What a profile states of it."""
-        if self.head_dim not in (None, self.width // self.heads):
+    Raises:
+        ProxyMalformed: the model is of another family, or a setting has a value that no profile can state.
+        ValidationError: a number is missing, or of another kind.
+    """
+    family = config.get("model_type")
+    if not isinstance(family, str) or family not in NAMES:
+        raise ProxyMalformed(f"config.json says model_type = {str(family)[:80]}; a proxy LM is of {' or '.join(NAMES)}")
+    rope = _MAP.validate_python(config.get("rope_parameters") or {})  # transformers before 5 has none
+    settings = {**_DEFAULTS[family], **config}
+    settings["rope_theta"] = rope.get("rope_theta") or settings.get("rope_theta")
+    stated = {ours: settings[theirs] for ours, theirs in NAMES[family].items() if settings.get(theirs) is not None}
+    if family == "llama":
+        stated.setdefault("key_value_heads", stated.get("heads"))
+    width, heads = _SIZE.validate_python(stated.get("width")), _SIZE.validate_python(stated.get("heads"))
+    only = {**_FIXED[family], "n_inner": 4 * width, "head_dim": width // heads, "rope_type": "default"}
+    for name, value in {**config, **rope}.items():
+        unset = value is None and name in ("n_inner", "head_dim")
+        if name in only and value != only[name] and not unset:
             raise ProxyMalformed(
-                f"config.json says head_dim = {self.head_dim}; a profile can only state hidden_size / "
-                "num_attention_heads"
+                f"config.json says {name} = {str(value)[:80]}; a profile can only state {only[name]!r}"
             )
-        stated = self.model_dump(include=set(Llama.model_fields))
-        if self.rope_parameters:
-            stated["rope_theta"] = self.rope_parameters.rope_theta or self.rope_theta
-        return Llama(**stated | {"key_value_heads": self.key_value_heads or self.heads})
+    epsilon, theta = stated.get("norm_epsilon"), stated.get("rope_theta")
+    if type(epsilon) is float and 1e-9 <= epsilon <= 1:  # the decimal that it was written as
+        stated["norm_epsilon"] = Fraction(repr(epsilon)).as_integer_ratio()
+    if type(theta) is float and 1 <= theta <= 1 << 32 and theta.is_integer():
+        stated["rope_theta"] = int(theta)
+    return _ARCHITECTURE.validate_python({"family": family, **stated})
 
 
-_CONFIG: TypeAdapter[_GPT2Config | _LlamaConfig] = TypeAdapter(
-    Annotated[_GPT2Config | _LlamaConfig, Field(discriminator="family")]
-)
+_MAP: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any], config=ConfigDict(strict=True))
+_ARCHITECTURE: TypeAdapter[GPT2 | Llama] = TypeAdapter(Architecture)
+_SIZE: TypeAdapter[int] = TypeAdapter(Annotated[int, Field(ge=1)], config=ConfigDict(strict=True))
 _VOCABULARY: TypeAdapter[dict[str, int]] = TypeAdapter(dict[str, int], config=ConfigDict(strict=True))
 
 
@@ -148,7 +121,7 @@ def read_model(folder: str | Path, rule: SplittingRule | None = None) -> tuple[T
     merges = _merges(_read(folder / "merges.txt", _MAX_TOKENIZER))
     try:
         proxy = ProxyModel(
-            architecture=_CONFIG.validate_json(config).architecture(),
+            architecture=_architecture(_MAP.validate_json(config)),
             weights=_described(_weights(folder)),
             tensors_sha256=None,
             source=None,

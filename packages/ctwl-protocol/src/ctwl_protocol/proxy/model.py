@@ -22,6 +22,7 @@ from transformers.pytorch_utils import Conv1D
 
 from ..errors import DeviceUnavailable
 from ..profile.document import GPT2, Architecture, Profile, ProxyModel
+from ..profile.model_folder import NAMES
 from .files import load_tensors
 from .forward import Arithmetic
 from .tensors import fitting
@@ -42,33 +43,13 @@ def load_proxy_model(profile: Profile, path: str | Path | None = None) -> Causal
 
 
 def _config(architecture: Architecture) -> GPT2Config | LlamaConfig:
+    named = {theirs: getattr(architecture, ours) for ours, theirs in NAMES[architecture.family].items()}
     epsilon = architecture.norm_epsilon[0] / architecture.norm_epsilon[1]
+    no_tokens = {"bos_token_id": None, "eos_token_id": None, "pad_token_id": None}
     if isinstance(architecture, GPT2):
-        return GPT2Config(
-            vocab_size=architecture.rows,
-            n_positions=architecture.positions,
-            n_embd=architecture.width,
-            n_layer=architecture.layers,
-            n_head=architecture.heads,
-            layer_norm_epsilon=epsilon,
-            bos_token_id=None,
-            eos_token_id=None,
-        )
-    return LlamaConfig(
-        vocab_size=architecture.rows,
-        hidden_size=architecture.width,
-        intermediate_size=architecture.feed_forward,
-        num_hidden_layers=architecture.layers,
-        num_attention_heads=architecture.heads,
-        num_key_value_heads=architecture.key_value_heads,
-        max_position_embeddings=architecture.positions,
-        rms_norm_eps=epsilon,
-        rope_parameters={"rope_type": "default", "rope_theta": float(architecture.rope_theta)},
-        tie_word_embeddings=architecture.tied,
-        bos_token_id=None,
-        eos_token_id=None,
-        pad_token_id=None,
-    )
+        return GPT2Config(**named | {"layer_norm_epsilon": epsilon} | no_tokens)
+    rope = {"rope_type": "default", "rope_theta": float(named.pop("rope_theta"))}
+    return LlamaConfig(**named | {"rms_norm_eps": epsilon, "rope_parameters": rope} | no_tokens)
 
 
 def build_model(architecture: Architecture, tensors: Mapping[str, NDArray[np.float32]]) -> CausalLM:

@@ -88,8 +88,7 @@ def counting(files: Sequence[CorpusFile], columns: Columns) -> Iterator[Callable
 class ChunkReader(BatchReader):
     """Reads chunks, on this machine or in the workers of a cluster."""
 
-    def _tell_cost(self, texts: Sequence[str]) -> None:
-        """A scan has its own progress."""
+    says_cost = False  # a scan has its own progress
 
     def read_chunk(self, chunk: Chunk, progress: Progress = lambda size: None) -> Chunk:
         """A chunk's rows. Documents that are errors already keep their error.

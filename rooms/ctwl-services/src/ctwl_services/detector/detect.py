@@ -163,14 +163,14 @@ def _ctwl(settings: Ctwl, max_tokens: int, model_thread: ThreadPoolExecutor) -> 
 
     profile = get_profile(settings.profile)
     proxy = open_proxy(profile, path=settings.proxy)
-    decoder = Decoder(proxy, max_tokens=max_tokens)
     if not settings.light:
-        decoder.load()
+        Decoder(proxy).load()
     own = [(settings.provider, version) for version in range(16)] if has_public_key(profile) else None
 
     def detect(text: str, level: float, given_up: Event) -> Finding:
-        by_turns = decoder.with_weigh(Turns(proxy, model_thread, cancelled=given_up))
-        report = by_turns.decode(text, alpha=level, score="light" if settings.light else "auto", beacons=own)
+        turns = Turns(proxy, model_thread, cancelled=given_up)
+        decoder = Decoder(proxy, max_tokens=max_tokens, weigh=turns)
+        report = decoder.decode(text, alpha=level, score="light" if settings.light else "auto", beacons=own)
         if report.outcome == "too-short":
             return Finding(error_rate=None, says=_TOO_SHORT)
         if not report.detected and report.p_value <= level:

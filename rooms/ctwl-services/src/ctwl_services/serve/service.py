@@ -18,7 +18,7 @@ from ctwl_decoder.kinds import hides_words, refusal
 from ctwl_decoder.report import Analysis
 from ctwl_protocol import CTWLError
 from ctwl_protocol.proxy import Proxy
-from ctwl_protocol.registry import Trusted
+from ctwl_protocol.registry import load_trusted
 
 from ..errors import ManifestsUnavailable, RequestCancelled
 from ..page.build import build_page
@@ -47,6 +47,7 @@ class Service:
         admission: the places.
         metrics: the metrics.
         page: the page for people, as HTML.
+        registry: gives the names; it is loaded anew from time to time.
     """
 
     def __init__(self, proxies: Sequence[Proxy], limits: Limits, *, optional: bool = False) -> None:
@@ -61,15 +62,9 @@ class Service:
 
     def _use_registry(self) -> None:
         """Read the trusted registry, and make anew what depends on it."""
-        own = [Decoder(proxy, max_tokens=self.limits.tokens) for proxy in self._proxies]
-        self._decoders = Decoders(own, optional=self._optional)
+        self.registry = load_trusted()
         profiles = [proxy.profile for proxy in self._proxies]
         self.page = build_page(profiles, self.registry, service=self.limits)
-
-    @property
-    def registry(self) -> Trusted:
-        """The registry that gives the names; it is loaded anew from time to time."""
-        return self._decoders.registry
 
     async def decode(
         self, request: Request, text: str | Callable[[], str], then: Callable[[Analysis], T], **options: Any
@@ -97,14 +92,27 @@ class Service:
                 why = f"the text is {kind.called}, in which no words can be read"
                 raise NotOpened(f"{why}; send the words in it, or the file to /report")
         cancelled, client = Event(), client_of(request.scope["client"])
-        decoders = self._decoders.with_weigh(
-            lambda decoder: Turns(decoder.proxy, self._proxy_thread, self.metrics.positions.inc, cancelled)
-        )
+
+        def work() -> T:
+            return then(self._decoders(cancelled).analyse(self._opened(text), **options))
+
         try:
-            work = self.admission.run(client, lambda: then(decoders.analyse(self._opened(text), **options)))
-            return await while_connected(request, work)
+            return await while_connected(request, self.admission.run(client, work))
         finally:
             cancelled.set()
+
+    def _decoders(self, cancelled: Event) -> Decoders:
+        """The decoders of one request, whose blocks take turns with those of others."""
+        own = [
+            Decoder(
+                proxy,
+                weigh=Turns(proxy, self._proxy_thread, self.metrics.positions.inc, cancelled),
+                registry=self.registry,
+                max_tokens=self.limits.tokens,
+            )
+            for proxy in self._proxies
+        ]
+        return Decoders(own, optional=self._optional)
 
     async def open(self, request: Request, words: Callable[[], str]) -> str:
         """The words of a document, which is opened in a thread.
