@@ -144,10 +144,12 @@ def test_drafts_behind_a_tag_are_not_marked_ahead(toy: Encoder) -> None:
     assert served.part is Part.REASONING and len(served.text.written) == 2
 
 
-def test_a_text_that_ends_with_a_call_is_noted_as_its_answer(toy: Encoder) -> None:
+@pytest.mark.parametrize("tags", [[None], [1, 2], [None, 3], [1]], ids=["answer", "both", "call", "reasoning"])
+def test_what_is_noted_is_the_answer_where_there_is_one(toy: Encoder, tags: list[int | None]) -> None:
+    """So it does not matter what stands before it, or that a text ends with a call."""
     engine, found = Engine(toy.bridge), list[float]()
     engine.served.observe = lambda strategy, chance: found.append(chance)
-    engine.write(150)
-    engine.write(20, first=3)
+    for tag in tags:
+        engine.write(150, first=tag)
     engine.served.finish()
-    assert found == [engine.served.marker.chance_found(engine.served._answer)] and found[0] > 0.5
+    assert len(found) == 1 and found[0] > 0.5

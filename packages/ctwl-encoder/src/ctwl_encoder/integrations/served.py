@@ -168,7 +168,8 @@ class Served:
             return
         self.finished = True
         self._draw(1)  # an engine may finish a text before its last token is read
-        text = self._answer if self._answer.written.count or self.part is Part.ANSWER else self.text
+        in_answer = self.part is Part.ANSWER or not len(self._answer.written)
+        text = self.text if in_answer else self._answer  # what people read
         chance, evidence = self.marker.chance_found(text), self.marker.evidence(text)
         if self.observe is not None and not self.again and len(text.written) > len(self.empty.written):
             self.observe(self.marker.strategy, chance)
