@@ -195,11 +195,13 @@ def test_a_choice_is_sure_where_every_prompt_agrees() -> None:
 
 
 def test_what_is_tried() -> None:
+    """The encoder's default at the temperature, and less and more."""
     races = ["race 0.3", "race 0.5", "race 0.7"]
-    assert [each.name for each in markings(0.7)] == races
+    assert [each.name for each in markings(0.7)] == ["race 0.6", "race 0.8", "race 0.95"]
+    assert all(default_marking(temperature) in markings(temperature) for temperature in (0.0, 0.3, 0.7, 0.85, 1.0, 1.5))
     assert [each.name for each in markings(1.0, [2.5, 2.0])] == [*races, "delta 2", "delta 2.5"]
     assert [each.name for each in markings(0)] == ["delta 1", "delta 2"]
-    assert [default_marking(temperature).name for temperature in (0.7, 0)] == ["race 0.5", "delta 2"]
+    assert [default_marking(temperature).name for temperature in (1.0, 0.7, 0)] == ["race 0.5", "race 0.8", "delta 2"]
 
 
 # texts
@@ -304,8 +306,8 @@ def shown(given: Result) -> str:
 
 
 def test_a_gentler_strategy_is_taken_where_it_is_found_as_well() -> None:
-    assert result(31, 32).taken.marking.name == "race 0.3"
-    assert result(9, 24).taken.marking.name == "race 0.5"
+    assert result(31, 32).taken.marking.name == "race 0.6"
+    assert result(9, 24).taken.marking.name == "race 0.8"
 
 
 def test_what_readers_find_is_told_by_length_and_after_edits() -> None:
@@ -322,13 +324,13 @@ def test_what_readers_find_is_told_by_length_and_after_edits() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (result(9, 24), "Take race 0.5: its code is found in 24 of 32 texts (95 % interval 57 to 89 %)."),
-        (result(9, 24), "race 0.3 is gentler, and is found in 9 of 32 only."),
+        (result(9, 24), "Take race 0.8: its code is found in 24 of 32 texts (95 % interval 57 to 89 %)."),
+        (result(9, 24), "race 0.6 is gentler, and is found in 9 of 32 only."),
         (result(9, 24), "That is fewer than nine in ten."),
-        (result(9, 24), "race 0.5 is also what the encoder takes by itself"),
+        (result(9, 24), "race 0.8 is also what the encoder takes by itself"),
         (
             result(31, 32),
-            "By itself the encoder takes race 0.5 at this temperature, so name the strategy and its strength.",
+            "By itself the encoder takes race 0.8 at this temperature, so name the strategy and its strength.",
         ),
         (result(28, 32, agreed=0.7), "In 700 of 1,000 resamples"),
         (result(28, 32, agreed=0.7), "That is a close call: measure more texts (--texts 128)."),
@@ -340,11 +342,11 @@ def test_what_readers_find_is_told_by_length_and_after_edits() -> None:
             "But 2 prompts are too few to be sure: give 8 or more (--texts 32).",
         ),
         (result(9, 24, prompts=list("ABCDEFGH")), "It is sure for prompts like these, and says nothing of others."),
-        (result(31, 30), "race 0.5 is found in 30 of 32: not more often, and it changes more."),
-        (result(30, 31), "race 0.5 is found in 31 of 32: only a little more often, and it changes more."),
+        (result(31, 30), "race 0.8 is found in 30 of 32: not more often, and it changes more."),
+        (result(30, 31), "race 0.8 is found in 31 of 32: only a little more often, and it changes more."),
         (result(9, 24), "What helps: longer texts, a higher temperature or top-p, and tries"),
         (result(9, 24, sampling=GREEDY), "What helps: longer texts, a larger --delta, and tries"),
-        (result(0, 0), "No code was found in any text. race 0.5 is the clearest"),
+        (result(0, 0), "No code was found in any text. race 0.8 is the clearest"),
         (result(9, 24), "A record of several codes needs more tokens: with a sealed user two to three times as many."),
     ],
 )
@@ -385,16 +387,16 @@ def test_json_has_no_number_that_json_does_not_know() -> None:
     unknown = replace(given, plain=replace(given.plain, shared=Estimate(math.nan, math.nan, math.nan)))
     found = json.loads(json.dumps(unknown.as_json(), allow_nan=False))
     assert found["plain"]["shared"]["mean"] is None
-    assert found["rows"][1]["name"] == "race 0.5"
+    assert found["rows"][1]["name"] == "race 0.8"
     assert found["rows"][1]["effect"]["found"]["successes"] == 24
-    assert found["recommendation"]["marking"] == {"strategy": "race", "share": 0.5}
+    assert found["recommendation"]["marking"] == {"strategy": "race", "share": 0.8}
     assert page(unknown)
 
 
 @pytest.mark.parametrize(
     ("given", "marking"),
     [
-        (result(9, 24), {"strategy": "race", "share": 0.5}),
+        (result(9, 24), {"strategy": "race", "share": 0.8}),
         (result(3, 9, 24), {"strategy": "delta", "delta": 2.0}),
         (result(9, 24, sampling=SAMPLING | {"temperature": 1.0, "top_p": 1.0}), {"strategy": "race", "share": 0.5}),
     ],
@@ -542,7 +544,7 @@ def test_the_whole_command(
     toy: Encoder, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Encoder, "open", lambda *_, **__: toy)
-    monkeypatch.setattr("ctwl_encoder.plan.markings.SAMPLING", (RACE,))
+    monkeypatch.setattr("ctwl_encoder.plan.command.markings", lambda *_: (RACE,))
     (tmp_path / "prompts.txt").write_text("Hello there, my friend\nAnother one\nNot used\n")
     report = tmp_path / "report.html"
     arguments = ["--profile", "org.ctwl.toy.1", "--prompt-file", str(tmp_path / "prompts.txt"), "--seed", "1"]
