@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 
 from ctwl_encoder import CTWLWatermarkingConfig
+from ctwl_encoder.command import main
+from ctwl_encoder.core.expected_evidence import Evidence
 from ctwl_encoder.encoder import Encoder
 from ctwl_encoder.errors import EncoderError, OptionOutOfRange
+from ctwl_encoder.integrations.log import TextLog, began, finished
 from ctwl_encoder.integrations.note import Note
 from ctwl_encoder.integrations.policy import Policy
 from ctwl_encoder.nonces import nonces_for
@@ -54,6 +57,21 @@ def test_as_many_as_the_registry_declares_and_no_more() -> None:
     ):
         with pytest.raises(OptionOutOfRange, match=says):
             nonces_for(profile, 42, 3, **asked)
+
+
+def test_the_budget_in_a_log_counts_the_nonces_that_the_registry_declares(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of several model versions the most."""
+    for version, count in ((3, 5), (4, 64)):
+        decided = Policy(provider=42, version=version, profile=TOY, log=str(tmp_path / "log"))
+        request, log = decided.request(None, 1.0), TextLog(decided, wait=True)
+        assert request is not None
+        begun = began(decided, "chatcmpl-1", request, request.payload(2))
+        line = log.write([begun])
+        log.write([finished(begun, line, {None: 90}, 0.9, Evidence(decided=90.0, repeats=10.0, reader=50.0))])
+        main(["audit", str(tmp_path / "log")])
+        assert f"one model version with {count} nonces needs" in capsys.readouterr().out
 
 
 def test_private_profiles_do_not_ask_the_registry() -> None:

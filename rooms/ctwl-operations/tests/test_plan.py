@@ -35,9 +35,10 @@ from ctwl_encoder.options import GenerationOptions
 from ctwl_operations.plan.command import _profile_at_hand
 from ctwl_operations.plan.configs import configs
 from ctwl_operations.plan.markings import PLAIN, Marking, default_marking, markings
+from ctwl_operations.plan.measurement import _by_length
 from ctwl_operations.plan.page import page
 from ctwl_operations.plan.prompts import GROUP, read_prompts
-from ctwl_operations.plan.reading import Reader
+from ctwl_operations.plan.reading import EDITS, Reader, reworded, words
 from ctwl_operations.plan.recorder import expected_change
 from ctwl_operations.plan.result import Effect, Recommendation, Result, Row, Settings
 from ctwl_operations.plan.rule import agreement, choose
@@ -53,7 +54,7 @@ from ctwl_operations.plan.statistics import (
     tokens_until,
 )
 from ctwl_operations.plan.terminal import show
-from ctwl_operations.plan.wording import sentences
+from ctwl_operations.plan.wording import reading_rows, sentences
 from ctwl_operations.plan.writing import Writer
 from ctwl_protocol import Profile, get_profile
 from ctwl_protocol.errors import ProxyNotFound
@@ -76,10 +77,13 @@ def row(marking: Marking, found: int, shared: float = 0.05) -> Row:
     around = Estimate(shared, shared / 2, shared * 2)
     curve = [(100, found / 64), (200, found / 32)]
     mark = Effect(
-        share(found, 32), Needed(None, 175, None), curve, Estimate(0.001, -0.01, 0.02), 0.6, around, 1.5, around, 1.07,
+        share(found, 32), [(100, share(found // 2, 30)), (200, share(found, 28))],
+        [(0.1, share(found // 2, 32)), (0.25, share(found // 4, 32))],
+        Needed(None, 175, None), curve, Estimate(0.001, -0.01, 0.02), 0.6, around, 1.5, around, 1.07,
         Budget(200, 240, 6, 4, 110, 10, 63),
     )  # fmt: skip
-    return Row(marking, 200.0, 1.2, Estimate(1.4, 1.3, 1.5), around, mark)
+    drawn = Estimate(0.02, -0.03, 0.07)
+    return Row(marking, 200.0, 1.2, Estimate(1.4, 1.3, 1.5), drawn, share(0, 32), around, mark)
 
 
 def result(*found: int, agreed: float = 1.0, **changed: Any) -> Result:
@@ -87,7 +91,8 @@ def result(*found: int, agreed: float = 1.0, **changed: Any) -> Result:
     asked = settings(**changed)
     temperature = asked.sampling["temperature"]
     tried = [*markings(temperature)[:2], Marking({"strategy": "delta", "delta": 2.0})][: len(found)]
-    plain = Row(PLAIN, 200.0, 1.1, Estimate(1.4, 1.3, 1.5), Estimate(0.04, 0.03, 0.05))
+    unknown = Estimate(math.nan, math.nan, math.nan)
+    plain = Row(PLAIN, 200.0, 1.1, Estimate(1.4, 1.3, 1.5), unknown, share(1, 32), Estimate(0.04, 0.03, 0.05))
     rows = [row(*each) for each in zip(tried, found, strict=True)]
     chosen = Recommendation(choose([each / 32 for each in found]), agreed, default_marking(temperature))
     return Result(asked, plain, rows, chosen)
@@ -96,13 +101,13 @@ def result(*found: int, agreed: float = 1.0, **changed: Any) -> Result:
 def test_the_budget_of_the_evidence_is_told() -> None:
     """What the mark decides, what is lost, and what a reader needs; with fewer nonces ln(64 / nonces) nats less."""
     told = " ".join(sentences(result(30, 31)))
-    for words in (
+    for said in (
         "200 tokens, in nats: choice 240.0, decided by the mark 110.0; a reader is expected to see 37.0 of it",
         "first tokens 6.0, bridge 4.0. Lost after: repeats 10.0, reader 63.0",
         "A reader of all codes needs 25.7: level 9.2, codes 13.9, tests 2.6.",
         "with 64 nonces needs 13.9: level 9.2, codes 4.2, tests 0.6.",
     ):
-        assert words in told, told
+        assert said in told, told
     assert "with 8 nonces needs 11.8: level 9.2, codes 2.1, tests" in " ".join(sentences(result(30, 31, nonces=8)))
 
 
@@ -164,6 +169,11 @@ def test_runs_that_texts_share() -> None:
     assert math.isnan(shared_runs([1, 2], [[1, 2]]))
 
 
+def test_what_is_found_by_length_leaves_out_texts_that_are_shorter() -> None:
+    told = _by_length([100, 40, 100, 80], [50, None, None, 80], [25, 50, 50, 100, 200])
+    assert [(length, found.successes, found.trials) for length, found in told] == [(25, 0, 4), (50, 1, 3), (100, 1, 2)]
+
+
 # the rule
 
 
@@ -185,11 +195,13 @@ def test_a_choice_is_sure_where_every_prompt_agrees() -> None:
 
 
 def test_what_is_tried() -> None:
+    """The encoder's default at the temperature, and less and more."""
     races = ["race 0.3", "race 0.5", "race 0.7"]
-    assert [each.name for each in markings(0.7)] == races
+    assert [each.name for each in markings(0.7)] == ["race 0.6", "race 0.8", "race 0.95"]
+    assert all(default_marking(temperature) in markings(temperature) for temperature in (0.0, 0.3, 0.7, 0.85, 1.0, 1.5))
     assert [each.name for each in markings(1.0, [2.5, 2.0])] == [*races, "delta 2", "delta 2.5"]
     assert [each.name for each in markings(0)] == ["delta 1", "delta 2"]
-    assert [default_marking(temperature).name for temperature in (0.7, 0)] == ["race 0.5", "delta 2"]
+    assert [default_marking(temperature).name for temperature in (1.0, 0.7, 0)] == ["race 0.5", "race 0.8", "delta 2"]
 
 
 # texts
@@ -213,6 +225,15 @@ def test_the_nll_is_the_models(toy: Encoder) -> None:
         logits[:, suppressed] = -torch.inf
         nll = -torch.log_softmax(logits, dim=1).gather(1, torch.tensor(text.ids)[:, None])
         assert text.nll == pytest.approx(float(nll.mean()), abs=1e-4)
+
+
+def test_the_nll_less_the_entropy_is_of_what_the_tokens_were_drawn_from(toy: Encoder) -> None:
+    """So the temperature leaves it at 0, but for chance."""
+    for temperature in (0.6, 1.2):
+        values = np.array([text.nll_less_entropy for text in write(toy, PLAIN, temperature=temperature)])
+        assert abs(values.mean()) < 4 * values.std(ddof=1) / math.sqrt(len(values))
+    greedy = write(toy, PLAIN, temperature=0.0, max_new_tokens=5)
+    assert all(math.isnan(text.nll_less_entropy) for text in greedy)
 
 
 def test_the_expected_change_is_what_sampling_shows_on_average() -> None:
@@ -259,7 +280,19 @@ def test_the_length_at_which_a_code_is_found(toy: Encoder) -> None:
     shorter = max((length for length in lengths if length < at), default=10)
     assert decoder.decode(writer.cut(text, at)).code == text.code
     assert decoder.decode(writer.cut(text, shorter)).code != text.code
-    assert Reader(proxy).found_at(lambda length: "", 7, [0]) is None
+    assert Reader(proxy).code(text.text) == text.code
+    assert Reader(proxy).code("") is None
+
+
+def test_a_share_of_the_words_is_replaced() -> None:
+    text = "The council, so it was said on Tuesday, would open a new bridge over the river in May."
+    before = words(text)
+    for edit in EDITS:
+        after = reworded(text, edit, ["Lot"], np.random.default_rng(1))
+        assert re.sub(r"[a-zA-Z]+", "", after) == re.sub(r"[a-zA-Z]+", "", text)
+        changed = [new for old, new in zip(before, words(after), strict=True) if old != new]
+        assert changed == ["Lot"] * round(edit * len(before))
+    assert reworded("12 34!", 0.5, [], np.random.default_rng(1)) == "12 34!"
 
 
 # what is said
@@ -273,20 +306,31 @@ def shown(given: Result) -> str:
 
 
 def test_a_gentler_strategy_is_taken_where_it_is_found_as_well() -> None:
-    assert result(31, 32).taken.marking.name == "race 0.3"
-    assert result(9, 24).taken.marking.name == "race 0.5"
+    assert result(31, 32).taken.marking.name == "race 0.6"
+    assert result(9, 24).taken.marking.name == "race 0.8"
+
+
+def test_what_readers_find_is_told_by_length_and_after_edits() -> None:
+    rows = {cells[0]: cells[1:] for cells in reading_rows(result(8, 24))}
+    assert rows["first 100 tokens"] == ["", "4 of 30, 4 to 31 %", "12 of 30, 23 to 59 %"]
+    assert rows["the whole text"] == ["", "8 of 32, 11 to 43 %", "24 of 32, 57 to 89 %"]
+    assert rows["25 % of its words replaced"][2] == "6 of 32, 7 to 36 %"
+    assert rows["a wrong code"] == ["1 of 32, 0 to 16 %", "0 of 32, 0 to 11 %", "0 of 32, 0 to 11 %"]
+    assert rows["NLL less entropy"] == ["", *["+0.020, -0.030 to +0.070"] * 2]
+    for told in (shown(result(8, 24)), page(result(8, 24))):
+        assert "12 of 30, 23 to 59 %" in told and "10 % of its words replaced" in told
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (result(9, 24), "Take race 0.5: its code is found in 24 of 32 texts (95 % interval 57 to 89 %)."),
-        (result(9, 24), "race 0.3 is gentler, and is found in 9 of 32 only."),
+        (result(9, 24), "Take race 0.8: its code is found in 24 of 32 texts (95 % interval 57 to 89 %)."),
+        (result(9, 24), "race 0.6 is gentler, and is found in 9 of 32 only."),
         (result(9, 24), "That is fewer than nine in ten."),
-        (result(9, 24), "race 0.5 is also what the encoder takes by itself"),
+        (result(9, 24), "race 0.8 is also what the encoder takes by itself"),
         (
             result(31, 32),
-            "By itself the encoder takes race 0.5 at this temperature, so name the strategy and its strength.",
+            "By itself the encoder takes race 0.8 at this temperature, so name the strategy and its strength.",
         ),
         (result(28, 32, agreed=0.7), "In 700 of 1,000 resamples"),
         (result(28, 32, agreed=0.7), "That is a close call: measure more texts (--texts 128)."),
@@ -298,11 +342,11 @@ def test_a_gentler_strategy_is_taken_where_it_is_found_as_well() -> None:
             "But 2 prompts are too few to be sure: give 8 or more (--texts 32).",
         ),
         (result(9, 24, prompts=list("ABCDEFGH")), "It is sure for prompts like these, and says nothing of others."),
-        (result(31, 30), "race 0.5 is found in 30 of 32: not more often, and it changes more."),
-        (result(30, 31), "race 0.5 is found in 31 of 32: only a little more often, and it changes more."),
+        (result(31, 30), "race 0.8 is found in 30 of 32: not more often, and it changes more."),
+        (result(30, 31), "race 0.8 is found in 31 of 32: only a little more often, and it changes more."),
         (result(9, 24), "What helps: longer texts, a higher temperature or top-p, and tries"),
         (result(9, 24, sampling=GREEDY), "What helps: longer texts, a larger --delta, and tries"),
-        (result(0, 0), "No code was found in any text. race 0.5 is the clearest"),
+        (result(0, 0), "No code was found in any text. race 0.8 is the clearest"),
         (result(9, 24), "A record of several codes needs more tokens: with a sealed user two to three times as many."),
     ],
 )
@@ -343,16 +387,16 @@ def test_json_has_no_number_that_json_does_not_know() -> None:
     unknown = replace(given, plain=replace(given.plain, shared=Estimate(math.nan, math.nan, math.nan)))
     found = json.loads(json.dumps(unknown.as_json(), allow_nan=False))
     assert found["plain"]["shared"]["mean"] is None
-    assert found["rows"][1]["name"] == "race 0.5"
+    assert found["rows"][1]["name"] == "race 0.8"
     assert found["rows"][1]["effect"]["found"]["successes"] == 24
-    assert found["recommendation"]["marking"] == {"strategy": "race", "share": 0.5}
+    assert found["recommendation"]["marking"] == {"strategy": "race", "share": 0.8}
     assert page(unknown)
 
 
 @pytest.mark.parametrize(
     ("given", "marking"),
     [
-        (result(9, 24), {"strategy": "race", "share": 0.5}),
+        (result(9, 24), {"strategy": "race", "share": 0.8}),
         (result(3, 9, 24), {"strategy": "delta", "delta": 2.0}),
         (result(9, 24, sampling=SAMPLING | {"temperature": 1.0, "top_p": 1.0}), {"strategy": "race", "share": 0.5}),
     ],
@@ -396,7 +440,11 @@ def test_all_that_was_asked_for_is_pasted() -> None:
         assert said in snippets["transformers"]
     for said in ('"repetition_penalty": 1.2', '"top_p": 0.95', '"proxy_path": "./proxy"', '"device": "cpu"'):
         assert said in snippets["vLLM"]
+    fewer = configs(result(9, 24, nonces=8))
+    assert "--nonces 8" in fewer["ctwl-encode"]
+    assert "nonces=8" in fewer["transformers"] and '"nonces": 8' in fewer["vLLM"]
     plain = configs(result(9, 24))
+    assert not any("nonces" in snippet for snippet in plain.values())
     assert "repetition_penalty=1.0" in plain["transformers"] and '"repetition_penalty": 1.0' in plain["vLLM"]
 
 
@@ -496,16 +544,21 @@ def test_the_whole_command(
     toy: Encoder, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Encoder, "open", lambda *_, **__: toy)
-    monkeypatch.setattr("ctwl_operations.plan.markings.SAMPLING", (RACE,))
+    monkeypatch.setattr("ctwl_operations.plan.command.markings", lambda *_: (RACE,))
     (tmp_path / "prompts.txt").write_text("Hello there, my friend\nAnother one\nNot used\n")
     report = tmp_path / "report.html"
     arguments = ["--profile", "org.ctwl.toy.1", "--prompt-file", str(tmp_path / "prompts.txt"), "--seed", "1"]
-    arguments += ["--texts", "8", "--max-new-tokens", "48", "--html", str(report), "--json"]
+    arguments += ["--texts", "8", "--max-new-tokens", "24", "--html", str(report), "--json"]
     assert main(["plan", *arguments]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["recommendation"]["marking"] == {"strategy": "race", "share": 0.5}
     assert found["settings"]["prompts"] == ["Hello there, my friend", "Another one"]
     assert found["rows"][0]["effect"]["found"]["trials"] == 8
+    told = found["rows"][0]["effect"]
+    assert [length for length, _ in told["by_length"]] == [3, 6, 9, 12, 15, 18, 21, 24]
+    assert [edit for edit, _ in told["edited"]] == [0.1, 0.25]
+    assert found["plain"]["wrong"] == {"successes": 0, "trials": 8, "low": 0.0, "high": pytest.approx(0.369, abs=1e-3)}
+    assert abs(found["plain"]["nll_less_entropy"]["mean"]) < 1
     assert set(found["configs"]) == {"ctwl-encode", "transformers", "vLLM"}
     assert "Not used" not in report.read_text()
     assert "Another one" in report.read_text()

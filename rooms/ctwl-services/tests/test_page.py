@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pydoc_data.topics
+import re
 import shutil
+import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from reportlab.pdfgen import canvas
 from running_service import serving
 
 from ctwl_decoder import Decoder
@@ -89,7 +93,7 @@ def opened(browser: sync_api.Browser) -> Iterator[Callable[[str], sync_api.Page]
     for context in contexts:
         context.close()
     assert [each for each in complaints if "status of 4" not in each and "ERR_FAILED" not in each] == []
-    assert {each for each in asked if not each.startswith("blob:")} <= {"", "v1/decode"}
+    assert {each for each in asked if not each.startswith("blob:")} <= {"", "v1/decode", "v1/words"}
 
 
 @pytest.fixture
@@ -187,6 +191,46 @@ def test_the_api_is_described(browser: sync_api.Browser, url: str) -> None:
         page.get_by_text("/v1/decode").first.click()
         sync_api.expect(page.get_by_text("The client has too many requests under way.").first).to_be_visible()
     assert complaints == []
+
+
+def pdf(*said: str) -> bytes:
+    """A PDF of these lines."""
+    found = io.BytesIO()
+    page = canvas.Canvas(found)
+    for number, line in enumerate(said):
+        page.drawString(72, 720 - 14 * number, line)
+    page.save()
+    return found.getvalue()
+
+
+def test_the_service_opens_a_pdf_for_the_page(page: sync_api.Page, proxy: Proxy) -> None:
+    """It is sent when the button is pressed, and not before."""
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url.rpartition("/v1/")[2]))
+    lines = textwrap.wrap(marked(130, 77, proxy), 80)
+    chosen = page.locator("#file")
+    chosen.set_input_files({"name": "letter.pdf", "mimeType": "application/pdf", "buffer": pdf(*lines)})
+    button = page.get_by_role("button", name="Let the service open it")
+    button.wait_for()
+    assert sent == []
+    button.click()
+    box = page.get_by_label("Text", exact=True)
+    sync_api.expect(box).to_have_value(re.compile(re.escape(lines[0][:40])), timeout=PATIENCE)
+    assert box.input_value().split() == " ".join(lines).split()
+    assert button.is_hidden() and sent == ["words"]
+    page.get_by_role("button", name=READ).click()
+    sync_api.expect(page.locator("#verdict")).to_have_text(re.compile("^A watermark"), timeout=PATIENCE)
+
+
+@pytest.mark.parametrize(
+    ("data", "says"), [(b"%PDF-1.7\n1 0 obj\n%%EOF", "(document-refused)"), (pdf(), "(document-refused)"),
+                       (pdf("A letter") + bytes(LIMITS.body), "(file-too-large)")]
+)  # fmt: skip
+def test_a_pdf_that_the_service_cannot_open_is_said_in_words(page: sync_api.Page, data: bytes, says: str) -> None:
+    page.locator("#file").set_input_files({"name": "letter.pdf", "mimeType": "application/pdf", "buffer": data})
+    page.get_by_role("button", name="Let the service open it").click()
+    sync_api.expect(page.get_by_role("status")).to_contain_text(says, timeout=PATIENCE)
+    sync_api.expect(page.get_by_role("button", name=READ)).to_be_enabled()
 
 
 @pytest.mark.parametrize(("text", "words"), [("a" * 1501, "At most 1,500 characters"), ("  ", "Paste a text first")])

@@ -795,7 +795,7 @@ def test_an_updated_registry_is_loaded_and_a_damaged_one_is_not(
         async with service.lifespan(None):
             first = service.page
             await asyncio.to_thread(until, lambda: service.page is not first)
-            monkeypatch.setattr("ctwl_decoder.apps.serve.service.load_trusted", damaged)
+            monkeypatch.setattr("ctwl_decoder.decoder.load_trusted", damaged)
             await asyncio.to_thread(until, lambda: "the registry cannot be reloaded: damaged" in caplog.text)
             assert service.registry is bundled()
 

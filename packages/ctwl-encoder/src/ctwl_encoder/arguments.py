@@ -26,7 +26,9 @@ def add_options(group: _ActionsContainer, model: type[Options], names: Collectio
             continue
         flag, help_text, kind = f"--{name.replace('_', '-')}", str(field.description), kind_of(field)
         if kind is bool:
-            group.add_argument(flag, action="store_const", const="true", help=help_text)
+            flag = flag.replace("--", "--no-", 1) if field.default else flag
+            switched = "false" if field.default else "true"
+            group.add_argument(flag, dest=name, action="store_const", const=switched, help=help_text)
             continue
         if field.default is not None:
             help_text += f" (default {field.default})"

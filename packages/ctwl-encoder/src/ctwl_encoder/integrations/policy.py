@@ -13,11 +13,13 @@ from typing import Any, Self
 from pydantic import Field, model_validator
 
 from ctwl_protocol import Beacon, get_profile
+from ctwl_protocol.bridge.vocabulary import Vocabulary
 
 from ..core.shares import share_for
 from ..core.strategies import Strategy
 from ..errors import NotLeftToClients, OptionOutOfRange
 from ..options import BeaconOptions, ProxyOptions, check_beacon, kind_of, strategy_for
+from .parts import Part, Parts
 from .request import PREFIX, Request, own_options
 
 OFF = "off"
@@ -50,11 +52,13 @@ class Policy(Request):
             fields that are left to them. Each has ``any``, a list of its values, or ``least`` and ``most``. To switch
             the mark off is the strategy ``off``, which ``any`` does not include there.
         fixed_forms: whether answers of a fixed form are marked too, see :mod:`.form`.
+        reasoning: whether a model's reasoning is marked, see :mod:`.parts`.
         log: path of the log of texts, see :mod:`.log`; None for none.
     """
 
     clients: Any = Field("none", description="what clients may change: none, off, any, or an object of fields (JSON)")
     fixed_forms: bool = Field(False, description="mark answers of a fixed form too: JSON, grammars, calls of tools")
+    reasoning: bool = Field(True, description="leave a model's reasoning unmarked, where nobody is shown it")
     log: str | None = Field(None, description="note each text in this file, without its words")
 
     _left: Mapping[str, Container[Any] | None] = {}
@@ -130,6 +134,10 @@ class Policy(Request):
         check_beacon(profile)
         chosen: dict[str, Any] = {"strategy": strategy, "share": request.share or share_for(temperature)}
         return request.with_nonces().model_copy(update=chosen)
+
+    def parts(self, vocabulary: Vocabulary, tags: Mapping[int, tuple[Part, bool]] | None = None) -> Parts:
+        """What divides a text of a model, and which parts are marked, see :class:`.parts.Parts`."""
+        return Parts(vocabulary, reasoning=self.reasoning, calls=self.fixed_forms, tags=tags)
 
     def why_unmarked(self, given: dict[str, Any], *, fixed_form: bool = False) -> str:
         """Why :meth:`request` says of a request that it writes nothing, as docs/providers/monitoring.md lists it."""

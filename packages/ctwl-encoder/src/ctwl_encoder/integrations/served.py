@@ -16,8 +16,9 @@ from ctwl_protocol.records.beacon import NONCE_COUNT
 from ..core.marker import Marker
 from ..core.strategies import Strategy
 from ..core.text_state import TextState
-from .log import TextLog, began, finished
+from .log import TextLog, began, finished, why_unmarked
 from .note import Note
+from .parts import Part, Parts
 from .policy import Policy
 from .request import Request
 
@@ -30,14 +31,16 @@ class Served:
         marker: what marks it.
         request: what it writes.
         note: what was noted where its request came in.
+        parts: what divides it, see :mod:`.parts`.
         begun: what is noted of its beginning.
-        empty: the text without tokens of its own.
+        empty: its first part without tokens of its own.
         temperature: of sampling; 0 for greedy decoding.
         log: where its end is noted; None for nowhere.
         observe: told its strategy, and how likely a reader finds its record, when it is finished.
         again: whether it was put off, and this is its rest.
         tokens: the tokens of the model that it has.
-        text: the text with them.
+        part: the one that its next token belongs to.
+        text: this part so far.
         ahead: under speculative decoding, ``text``, and what becomes of it with each of the drafts.
         finished: whether it is finished, or put off.
         drawn: why its tokens were drawn unmarked, None where they were marked, counted.
@@ -46,6 +49,7 @@ class Served:
     marker: Marker
     request: Request
     note: Note
+    parts: Parts
     begun: dict[str, Any]
     empty: TextState
     temperature: float = 1.0
@@ -53,19 +57,23 @@ class Served:
     observe: Callable[[Strategy, float], None] | None = None
     again: bool = False
     tokens: list[int] = field(default_factory=list, init=False)
+    part: Part = field(default=Part.ANSWER, init=False)
     text: TextState = field(init=False)
     ahead: list[TextState] = field(default_factory=list, init=False)
     finished: bool = field(default=False, init=False)
     drawn: Counter[str | None] = field(default_factory=Counter, init=False)
+    _answer: TextState = field(init=False)
+    """The answer before the part that is written now."""
+    _first: Part = field(default=Part.ANSWER, init=False)
     _drafts: Sequence[int] = field(default=(), init=False)
     _offered: list[str | None] = field(default_factory=list, init=False)
     """Why the rows of the last step were not marked, None where they were."""
 
     def __post_init__(self) -> None:
-        self.text = self.empty
+        self.restart()
 
     @classmethod
-    def begin(cls, policy: Policy, request: Request, marker: Marker, note: Note, **more: Any) -> Self:
+    def begin(cls, policy: Policy, request: Request, marker: Marker, note: Note, parts: Parts, **more: Any) -> Self:
         """Begin a text.
 
         Args:
@@ -73,12 +81,13 @@ class Served:
             request: what the text carries.
             marker: the one of the request's strategy; requests share it.
             note: what was noted where the request came in.
+            parts: what divides it.
             **more: other attributes.
         """
         payload = request.payload(note.random)
         begun = began(policy, note.name, request, payload)
         empty = marker.start(payload, request.strength_of(request.strategy))
-        return cls(marker, request, note, begun, empty, **more)
+        return cls(marker, request, note, parts, begun, empty, **more)
 
     def follow(self, prompt: Sequence[int]) -> None:
         """The prompt is known, before the text has a token: the text may go on with it, see :mod:`..core.text_so_far`.
@@ -90,12 +99,16 @@ class Served:
         """
         number = self.note.number if self.request.draws else None
         how: dict[str, Any] = {"number": number, "nonces": self.request.nonces or NONCE_COUNT}
-        self.text = self.empty = self.marker.start(self.empty.payload, self.empty.strength, prompt, **how)
+        self._first = self.parts.begin(prompt)
+        so_far = () if self.parts.why_unmarked(self._first) else prompt
+        self.empty = self.marker.start(self.empty.payload, self.empty.strength, so_far, **how)
+        self.restart()
         self.begun = {**self.begun, "nonce": self.empty.payload.carried[0] % NONCE_COUNT}
 
     def restart(self) -> None:
         """Begin the text anew: the engine went back."""
-        self.tokens, self.text, self.ahead = [], self.empty, []
+        self.tokens, self.part, self.text, self.ahead = [], self._first, self.empty, []
+        self._answer = self._part_begun()
 
     def new_in(self, output: Sequence[int]) -> list[int]:
         """The tokens of an engine's own list that are new; all of them, if the engine went back."""
@@ -106,9 +119,12 @@ class Served:
 
     def draft(self, tokens: Sequence[int]) -> None:
         """Look ahead: these tokens may follow."""
-        self._drafts, self.ahead = tokens, [self.text]
+        self._drafts, self.ahead, goes_on = tokens, [self.text], self.parts.why_unmarked(self.part) is None
         for token in tokens:
-            self.ahead.append(self.marker.extend(self.ahead[-1].fork(), token))
+            goes_on = (
+                goes_on and self.parts.after(self.part, token) is self.part
+            )  # behind a tag nothing is marked ahead
+            self.ahead.append(self.marker.extend(self.ahead[-1].fork(), token) if goes_on else self._part_begun())
 
     def offer(self, text: TextState, unmarked: str | None) -> None:
         """A step has offered the next token of the text, or of the text with drafts.
@@ -123,11 +139,28 @@ class Served:
         """Add the tokens that were drawn since the last step."""
         self._draw(len(tokens))
         for count, token in enumerate(tokens, 1):
-            self.text = self.marker.extend(self.text, token)
+            self._grow(token)
             if count < len(self.ahead) and tokens[:count] == self._drafts[:count]:
                 self.text.offers = self.ahead[count].offers  # an accepted draft: its row was marked too
         self.tokens += tokens
         self.ahead = []
+
+    def _grow(self, token: int) -> None:
+        """Add a token to its part. A tag belongs to none: another part begins, or the answer goes on."""
+        before, self.part = self.part, self.parts.after(self.part, token)
+        if self.part is not before:
+            ended, self.text = self.text, self._answer if self.part is Part.ANSWER else self._part_begun()
+            self._answer = ended if before is Part.ANSWER else self.text
+        elif self.parts.why_unmarked(before) is None:
+            self.text = self.marker.extend(self.text, token)
+
+    def _part_begun(self) -> TextState:
+        """A part without tokens: a reader has it alone. Until it has tokens, nothing is marked."""
+        return self.marker.start(self.empty.payload, self.empty.strength)
+
+    def why_unmarked(self, text: TextState, *, failed: bool = False) -> str | None:
+        """See :func:`.log.why_unmarked`; also because of the part."""
+        return self.parts.why_unmarked(self.part) or why_unmarked(text, failed=failed)
 
     def finish(self) -> None:
         """The text is finished, or put off: count its evidence, and note it. Nothing is done the second time."""
@@ -135,8 +168,10 @@ class Served:
             return
         self.finished = True
         self._draw(1)  # an engine may finish a text before its last token is read
-        chance, evidence = self.marker.chance_found(self.text), self.marker.evidence(self.text)
-        if self.observe is not None and not self.again and len(self.text.written) > len(self.empty.written):
+        in_answer = self.part is Part.ANSWER or not len(self._answer.written)
+        text = self.text if in_answer else self._answer  # what people read
+        chance, evidence = self.marker.chance_found(text), self.marker.evidence(text)
+        if self.observe is not None and not self.again and len(text.written) > len(self.empty.written):
             self.observe(self.marker.strategy, chance)
         if self.log is not None and self.drawn:
             line = self.note.process, self.note.line

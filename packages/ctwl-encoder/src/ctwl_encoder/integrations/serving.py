@@ -23,8 +23,9 @@ from ..core.strategies import Strategy
 from ..core.text_state import TextState
 from ..errors import StrategyUnsuitable
 from . import metrics
-from .log import TextLog, why_unmarked
+from .log import TextLog
 from .note import Note
+from .parts import Part
 from .policy import Policy
 from .served import Row, Served
 from .truncation import truncated
@@ -53,6 +54,7 @@ class Serving:
         kept: int = 1,
         agree: Callable[[bool], bool] = bool,
         truncate: Callable[[torch.Tensor, Sequence[Note]], torch.Tensor] = truncated,
+        tags: Mapping[int, tuple[Part, bool]] | None = None,
     ) -> None:
         """Say how to mark.
 
@@ -64,6 +66,7 @@ class Serving:
             kept: most calls of :meth:`mark` in one step of all texts.
             agree: asks all workers that mark the same rows whether each could mark them, and says whether all could.
             truncate: does what :func:`ctwl_encoder.integrations.truncation.truncated` does, as the engine does it.
+            tags: see :class:`ctwl_encoder.integrations.parts.Parts`.
 
         Raises:
             CTWLError: the policy has something to write, and cannot write it.
@@ -73,6 +76,7 @@ class Serving:
         self._bridge = bridge
         self._agree = agree
         self._truncate = truncate
+        self._parts = policy.parts(bridge.vocabulary, tags)
         self.log = TextLog(policy, wait=False) if policy.log is not None and noting else None
         self.marker_of = cache(partial(DeviceMarker, bridge, kept=kept))
         self._steps = 0
@@ -123,7 +127,7 @@ class Serving:
             _warn_of_requests_that_were_not_checked()
             return None
         marker, told = self.marker_of(request.strategy), {"log": self.log, "observe": metrics.finish}
-        return Served.begin(self._policy, request, marker, note, temperature=temperature, **told)
+        return Served.begin(self._policy, request, marker, note, self._parts, temperature=temperature, **told)
 
     def extend(self, served: Sequence[Served], tokens: Sequence[Sequence[int]]) -> None:
         """Add the tokens that were drawn for some texts since the last step; all that they need is copied at once."""
@@ -152,7 +156,7 @@ class Serving:
             groups.setdefault(served.marker.strategy, {})[row] = served, text
         for strategy, group in groups.items():
             marked = self._try_to_mark(logits, group, strategy)
-            unmarked = [why_unmarked(text, failed=not marked) for _, text in group.values()]
+            unmarked = [served.why_unmarked(text, failed=not marked) for served, text in group.values()]
             metrics.count(strategy, unmarked)
             for (served, text), why in zip(group.values(), unmarked, strict=True):
                 served.offer(text, why)

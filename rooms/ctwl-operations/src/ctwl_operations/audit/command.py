@@ -12,9 +12,12 @@ from functools import partial
 from io import BufferedReader
 from typing import BinaryIO, cast
 
+from ctwl_encoder import nonces_for
 from ctwl_encoder.errors import OptionOutOfRange
+from ctwl_protocol import CTWLError, get_profile
 from ctwl_protocol.command import closed_output_is_fine, command_parser, run_command
 from ctwl_protocol.files import open_file
+from ctwl_protocol.records.beacon import NONCE_COUNT
 
 from ..budget import in_words
 from .summary import Summary, parse_line
@@ -111,9 +114,17 @@ def _in_words(summary: Summary) -> Iterator[str]:
     for reason, count in left.most_common():
         yield f"tokens not marked: {count:,}, {reason}"
     if (budget := summary.accounts.budget) is not None:
-        yield from in_words(budget)
+        yield from in_words(budget, _most_nonces(summary))
     for digest, decided in sorted(summary.policies.items()):
         yield f"policy {digest}: {json.dumps(decided, sort_keys=True)}"
+
+
+def _most_nonces(summary: Summary) -> int:
+    """The most nonces of a model version whose texts were written, as the registry on this machine declares them."""
+    try:
+        return max(nonces_for(get_profile(profile), *model) for profile, *model, _, _ in summary.written)
+    except CTWLError:  # a profile that is not here, or a model version that there is none of
+        return NONCE_COUNT
 
 
 def _gaps(summary: Summary) -> Iterator[str]:

@@ -148,7 +148,8 @@ def _measured(arguments: argparse.Namespace) -> Result:
         groups = [prompts[i % len(prompts)] for i in range(settings.texts // GROUP)]
         device = str(encoder.model.device)
         reader = Reader(open_proxy(profile, path=arguments.proxy, device=device))
-        return measure(encoder, reader, groups, markings(options.temperature, deltas), options, settings, progress)
+        tried = markings(options.temperature, deltas)
+        return measure(encoder, reader, groups, tried, options, settings, progress, _expect)
 
 
 def _profile_at_hand(model: str, proxy_path: str | None) -> str:
@@ -170,6 +171,11 @@ def _is_at_hand(profile: str) -> bool:
     except ProxyNotFound:
         return False
     return True
+
+
+def _expect(seconds: float) -> None:
+    minutes = max(1, round(seconds / 60))
+    note(f"ctwl-encode plan: this takes at most about {minutes} minute{'s' * (minutes > 1)}; fewer --texts take less")
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import Any
 
 from ctwl_encoder.options import GenerationOptions, Options, ProxyOptions, default_profile
 from ctwl_protocol.profile import OFFLINE_MODEL
+from ctwl_protocol.records.beacon import NONCE_COUNT
 
 from .result import Result
 
@@ -18,6 +19,8 @@ def configs(result: Result) -> dict[str, str]:
     settings, marking = result.settings, dict(result.taken.marking.options)
     options = GenerationOptions(**dict(settings.sampling) | marking)
     beacon = {"provider": settings.provider, "version": settings.version}
+    if settings.nonces != NONCE_COUNT:  # the sameness of texts was measured with these
+        beacon["nonces"] = settings.nonces
     read_by = _changed(ProxyOptions(profile=settings.profile, proxy_path=settings.proxy_path, device=settings.device))
     return {
         "ctwl-encode": _command(result, options, beacon | marking),

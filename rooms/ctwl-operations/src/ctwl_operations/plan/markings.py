@@ -37,10 +37,11 @@ class Marking:
 PLAIN = Marking()
 """The model's own sampling, beside which all else is put."""
 
-SAMPLING = tuple(
-    Marking({"strategy": "race", "share": share}) for share in (0.3, MarkingOptions().strength_of(Strategy.RACE), 0.7)
-)
-"""What is tried where tokens are sampled: the default, less and more. Chosen by hand."""
+STEP = 0.2
+"""Where tokens are sampled, the default share is tried, and so much less and more. Chosen by hand."""
+
+MOST = 0.95
+"""The largest share that is tried. Chosen by hand: with more, texts of one nonce are nearly one text."""
 
 GREEDY_DELTAS = (1.0, 2.0)
 """What is tried where nothing is drawn, in nats: the encoder's default, and half of it. Chosen by hand: the caller may
@@ -51,7 +52,7 @@ def default_marking(temperature: float) -> Marking:
     """What the encoder takes by itself at a temperature; 0 for greedy decoding."""
     strategy = strategy_for(None, temperature)
     strength = "share" if strategy is Strategy.RACE else "delta"
-    return Marking({"strategy": str(strategy), strength: MarkingOptions().strength_of(strategy)})
+    return Marking({"strategy": str(strategy), strength: MarkingOptions().strength_of(strategy, temperature)})
 
 
 def markings(temperature: float, deltas: Sequence[float] = ()) -> tuple[Marking, ...]:
@@ -63,4 +64,8 @@ def markings(temperature: float, deltas: Sequence[float] = ()) -> tuple[Marking,
     """
     strengths = sorted(set(deltas)) or ([] if temperature else GREEDY_DELTAS)
     added = tuple(Marking({"strategy": "delta", "delta": strength}) for strength in strengths)
-    return (SAMPLING if temperature else ()) + added
+    if not temperature:
+        return added
+    usual = MarkingOptions().strength_of(Strategy.RACE, temperature)
+    shares = (round(share, 2) for share in (usual - STEP, usual, min(usual + STEP, MOST)))
+    return tuple(Marking({"strategy": "race", "share": share}) for share in shares) + added

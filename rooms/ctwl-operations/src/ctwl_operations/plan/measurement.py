@@ -17,15 +17,18 @@ from ctwl_encoder.options import GenerationOptions
 from ..budget import Budget
 from .markings import PLAIN, Marking, default_marking
 from .prompts import GROUP
-from .reading import Reader
+from .reading import EDITS, Reader, reworded, words
 from .result import Effect, Recommendation, Result, Row, Settings
 from .rule import agreement, choose
-from .statistics import estimate, needed, resampled, share, shared_runs
+from .statistics import Share, estimate, needed, resampled, share, shared_runs
 from .writing import Text, Writer
 
 LENGTHS = 8
 """Lengths, in equal steps, at which a text is read. Chosen by hand: the tokens needed are known to an eighth of the
 asked length, which is finer than their interval."""
+
+_READINGS = 4 + len(EDITS)
+"""Of a marked text that is found: the whole, halving among the lengths, and after each edit."""
 
 T = TypeVar("T")
 
@@ -40,11 +43,15 @@ class _Measured:
     Attributes:
         groups: the texts.
         found_at: the tokens after which each text's code is found; None where it is not.
+        edited: for each text whether its code is found after each of :data:`.reading.EDITS`.
+        wrong: in how many different texts a code is found that they do not carry, and how many there are.
         cost: seconds that the marking adds to a step.
     """
 
     groups: list[list[Text]]
     found_at: list[list[int | None]]
+    edited: NDArray[np.bool_]
+    wrong: tuple[int, int]
     cost: float
 
     def mean(self, name: str) -> NDArray[np.float64]:
@@ -64,6 +71,7 @@ def measure(
     options: GenerationOptions,
     settings: Settings,
     progress: Progress = lambda what, done, total: None,
+    expect: Callable[[float], None] = lambda seconds: None,
 ) -> Result:
     """Write texts by plain sampling and by each marking, read them, and recommend one.
 
@@ -75,41 +83,69 @@ def measure(
         options: how tokens are chosen, and how many; with a seed.
         settings: what the result says of them.
         progress: see :data:`Progress`.
+        expect: told before the work how many seconds it takes at most, as far as a short trial shows it.
 
     Raises:
         OptionOutOfRange: a prompt and its text are longer than the model can read.
         CTWLError: see :meth:`ctwl_encoder.Encoder.generate` and ``ctwl_decoder.Decoder.decode``.
     """
     writer = Writer(encoder, prompts, options, provider=settings.provider, version=settings.version, chat=settings.chat)
+    a_step, trial = writer.trial()
+    steps = sum(writer.steps(marking) for marking in (PLAIN, *tried))
+    readings = GROUP * len(prompts) * (1 + _READINGS * len(tried))
+    expect(steps * a_step + readings * reader.seconds(trial))
     for marking in (PLAIN, *tried):
         progress(f"writing: {marking.name}", 0, writer.steps(marking))
-        if marking is not PLAIN:
-            progress(f"reading: {marking.name}", 0, GROUP * len(prompts))
-    plain, *marked = (_measured(writer, reader, way, options.max_new_tokens, progress) for way in (PLAIN, *tried))
+        progress(f"reading: {marking.name}", 0, GROUP * len(prompts))
+    lengths = [max(1, options.max_new_tokens * k // LENGTHS) for k in range(1, LENGTHS + 1)]
+    rng, others, measured = np.random.default_rng(options.seed), list[str](), list[_Measured]()
+    for marking in (PLAIN, *tried):
+        measured.append(_measured(writer, reader, marking, lengths, others, rng, progress))
+        others = others or words(" ".join(text.text for group in measured[0].groups for text in group))
+    plain, *marked = measured
     picks = resampled(len(prompts), options.seed or 0)
     twins = options.decoding is Decoding.SAMPLED
     count = settings.nonces
-    first = _row(PLAIN, plain, plain, picks, count, twins=False)
-    rows = [_row(how, of_it, plain, picks, count, twins=twins) for how, of_it in zip(tried, marked, strict=True)]
+    first = _row(PLAIN, plain, plain, lengths, picks, count, twins=False)
+    rows = [
+        _row(how, of_it, plain, lengths, picks, count, twins=twins) for how, of_it in zip(tried, marked, strict=True)
+    ]
     found = np.array([[np.mean([at is not None for at in group]) for group in each.found_at] for each in marked])
     taken = choose(found.mean(axis=1).tolist())
     chosen = Recommendation(taken, agreement(found, picks), default_marking(options.temperature))
     return Result(settings, first, rows, chosen)
 
 
-def _measured(writer: Writer, reader: Reader, marking: Marking, tokens: int, progress: Progress) -> _Measured:
-    """Write and read the texts of a marking."""
+def _measured(
+    writer: Writer,
+    reader: Reader,
+    marking: Marking,
+    lengths: Sequence[int],
+    others: Sequence[str],
+    rng: np.random.Generator,
+    progress: Progress,
+) -> _Measured:
+    """Write and read the texts of a marking; for ``others`` and ``rng`` see :func:`.reading.reworded`."""
     steps = writer.steps(marking)
     written = writer.write(marking, lambda done: progress(f"writing: {marking.name}", done, steps))
-    lengths = sorted({max(1, tokens * k // LENGTHS) for k in range(1, LENGTHS)})
-    found_at = list[int | None]()
-    for done, text in enumerate(written.texts, 1):
-        if text.code is None:
-            continue
-        own = [length for length in lengths if length < len(text.ids)] + [len(text.ids)]
-        found_at.append(reader.found_at(partial(writer.cut, text), text.code, own))
+    found_at, edited, wrong = dict[Text, int | None](), dict[Text, list[bool]](), 0
+    for done, text in enumerate(dict.fromkeys(written.texts), 1):
+        code = reader.code(text.text)
+        found_at[text], edited[text] = None, [False] * len(EDITS)
+        if code is not None and code == text.code:
+            own = [length for length in lengths if length < len(text.ids)] + [len(text.ids)]
+            found_at[text] = reader.found_at(partial(writer.cut, text), code, own)
+            edited[text] = [reader.code(reworded(text.text, each, others, rng)) == code for each in EDITS]
+        wrong += code not in (None, text.code)
         progress(f"reading: {marking.name}", done, len(written.texts))
-    return _Measured(_grouped(written.texts), _grouped(found_at), written.cost)
+    progress(f"reading: {marking.name}", len(written.texts), len(written.texts))  # also where some were the same
+    return _Measured(
+        _grouped(written.texts),
+        _grouped([found_at[text] for text in written.texts]),
+        np.array([edited[text] for text in written.texts]),
+        (wrong, len(found_at)),
+        written.cost,
+    )
 
 
 def _grouped(values: Sequence[T]) -> list[list[T]]:
@@ -117,7 +153,14 @@ def _grouped(values: Sequence[T]) -> list[list[T]]:
 
 
 def _row(
-    marking: Marking, measured: _Measured, plain: _Measured, picks: NDArray[np.int64], nonces: int, *, twins: bool
+    marking: Marking,
+    measured: _Measured,
+    plain: _Measured,
+    buckets: Sequence[int],
+    picks: NDArray[np.int64],
+    nonces: int,
+    *,
+    twins: bool,
 ) -> Row:
     """The row of a marking.
 
@@ -125,6 +168,7 @@ def _row(
         marking: how its texts were marked.
         measured: its texts.
         plain: the plain texts.
+        buckets: the lengths, in tokens, by which they are told.
         picks: the resamples.
         nonces: from how many a text's is drawn.
         twins: whether the first two texts of a group share a nonce, and the last two another.
@@ -139,6 +183,10 @@ def _row(
         flat = [at for group in measured.found_at for at in group]
         effect = Effect(
             found=share(sum(at is not None for at in flat), len(flat)),
+            by_length=_by_length(lengths.reshape(-1).tolist(), flat, buckets),
+            edited=[
+                (each, share(int(n), len(flat))) for each, n in zip(EDITS, measured.edited.sum(axis=0), strict=True)
+            ],
             needed=tokens,
             curve=curve,
             change=estimate(measured.mean("change"), picks),
@@ -154,9 +202,25 @@ def _row(
         tokens=float(np.median(lengths)),
         entropy=estimate(measured.mean("entropy"), picks).mean,
         nll=estimate(measured.mean("nll"), picks),
+        nll_less_entropy=estimate(measured.mean("nll_less_entropy"), picks),
+        wrong=share(*measured.wrong),
         shared=shared,
         effect=effect,
     )
+
+
+def _by_length(
+    lengths: Sequence[int], found_at: Sequence[int | None], buckets: Sequence[int]
+) -> list[tuple[int, Share]]:
+    """Of the texts of so many tokens or more, how many are found by their first so many."""
+    told = []
+    for bucket in dict.fromkeys(buckets):
+        long = [
+            at is not None and at <= bucket for length, at in zip(lengths, found_at, strict=True) if length >= bucket
+        ]
+        if long:
+            told.append((bucket, share(sum(long), len(long))))
+    return told
 
 
 def _budget(texts: Sequence[Text]) -> Budget | None:

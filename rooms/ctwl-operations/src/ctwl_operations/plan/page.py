@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from .configs import configs
 from .result import Result
 from .statistics import NINE_IN_TEN, Estimate
-from .wording import COLUMNS, LEGEND, cells, headline, sentences, setting
+from .wording import COLUMNS, LEGEND, READ, cells, headline, reading_legend, reading_rows, sentences, setting
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 60.0, 700.0, 10.0, 230.0
 """The edges of the first plot in the coordinates of its SVG; the template has the same."""
@@ -40,6 +40,9 @@ def page(result: Result) -> str:
         columns=COLUMNS,
         rows=[(row is result.taken, cells(row, result.settings)) for row in rows],
         legend=LEGEND,
+        reading_columns=[READ, *(row.marking.name for row in rows)],
+        reading_rows=reading_rows(result),
+        reading_legend=reading_legend(result),
         configs=configs(result),
         growth=_growth(result),
         costs=[

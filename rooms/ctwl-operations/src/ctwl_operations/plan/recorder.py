@@ -49,9 +49,10 @@ class Recorder:
         self._mark = mark
         self._draws = decoding is Decoding.SAMPLED
         self._device = device
-        self._surprise = torch.empty(0)
+        self._surprise = self._drawn = torch.empty(0)
         self._steps: list[torch.Tensor] = []
         self._nll: list[torch.Tensor] = []
+        self._of_drawn: list[torch.Tensor] = []
 
     @property
     def before(self) -> LogitsProcessor:
@@ -64,21 +65,24 @@ class Recorder:
         return _Step(self._after)
 
     def steps(self, last: NDArray[np.int64]) -> NDArray[np.float64]:
-        """What was measured: float64 (4, steps, rows).
+        """What was measured: float64 (5, steps, rows).
 
         These are the NLL of the chosen tokens under the model, what marking changes in its expectation, the entropy of
-        what each token is drawn from without the mark, and the part of it that the mark decides; all in nats.
+        what each token is drawn from without the mark, the part of it that the mark decides, and the NLL of the chosen
+        tokens under what they are drawn from without the mark; all in nats.
 
         Args:
             last: int64 (rows,), the tokens of the last step.
         """
-        nll = [*self._nll, self._chosen(torch.from_numpy(last).to(self._device))]
-        measured = torch.stack(self._steps).unbind(dim=1)
-        found: NDArray[np.float64] = torch.stack([torch.stack(nll), *measured]).double().cpu().numpy()
+        self._choose(torch.from_numpy(last).to(self._device))
+        measured = [torch.stack(self._nll), *torch.stack(self._steps).unbind(dim=1), torch.stack(self._of_drawn)]
+        found: NDArray[np.float64] = torch.stack(measured).double().cpu().numpy()
         return found
 
-    def _chosen(self, tokens: torch.Tensor) -> torch.Tensor:
-        return self._surprise.gather(1, tokens[:, None])[:, 0]
+    def _choose(self, tokens: torch.Tensor) -> None:
+        """These tokens, int64 (rows,), were chosen at the step that was measured last."""
+        for nll, of_all in ((self._nll, self._surprise), (self._of_drawn, self._drawn)):
+            nll.append(of_all.gather(1, tokens[:, None])[:, 0])
 
     def _now(self) -> float:
         if self._device.type == "cuda":
@@ -88,7 +92,7 @@ class Recorder:
     def _before(self, ids: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
         began = self._now()
         if self._surprise.numel():
-            self._nll.append(self._chosen(ids[:, -1]))
+            self._choose(ids[:, -1])
         self._surprise = -torch.log_softmax(logits.float(), dim=1)
         self.measuring += self._now() - began
         return logits
@@ -98,6 +102,7 @@ class Recorder:
         marked = logits if self._mark is None else self._mark(ids, logits)
         ended = self._now()
         unmarked = self._probabilities(logits)
+        self._drawn = -torch.log(unmarked)
         entropy = torch.special.entr(unmarked).sum(dim=1)
         change = decided = torch.zeros_like(entropy)
         if marked is not logits:

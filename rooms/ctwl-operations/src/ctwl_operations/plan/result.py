@@ -52,6 +52,8 @@ class Effect:
 
     Attributes:
         found: texts whose code the decoder finds at its default level.
+        by_length: the same of the first tokens of the texts that have as many, each with their number.
+        edited: the same after a share of the words was replaced, each with the share.
         needed: tokens until nine texts in ten are found.
         curve: lengths at which the share that is found rises, each with the share from there on.
         change: what marking changes in the NLL that is expected, step by step.
@@ -65,6 +67,8 @@ class Effect:
     """
 
     found: Share
+    by_length: Sequence[tuple[int, Share]]
+    edited: Sequence[tuple[float, Share]]
     needed: Needed
     curve: Sequence[tuple[int, float]]
     change: Estimate
@@ -85,6 +89,9 @@ class Row:
         tokens: of the text in the middle.
         entropy: nats a token, of what tokens are drawn from, but for the mark: the room that a mark has.
         nll: nats a token, under the model.
+        nll_less_entropy: nats a token, under what the tokens were drawn from but for the mark; 0 but for chance where
+            tokens are sampled and no mark is. NaN where nothing is drawn.
+        wrong: texts in which a code is found that they do not carry; a plain text carries none.
         shared: the share of a text's runs of three tokens that another text of its prompt has, too, with nonces that
             are drawn.
         effect: what the marking does; None for plain texts.
@@ -94,6 +101,8 @@ class Row:
     tokens: float
     entropy: float
     nll: Estimate
+    nll_less_entropy: Estimate
+    wrong: Share
     shared: Estimate
     effect: Effect | None = None
 

@@ -7,7 +7,7 @@ from rich.table import Table
 
 from .configs import configs
 from .result import Result
-from .wording import COLUMNS, LEGEND, cells, headline, sentences, setting
+from .wording import COLUMNS, LEGEND, READ, cells, headline, reading_legend, reading_rows, sentences, setting
 
 
 def show(result: Result, console: Console) -> None:
@@ -21,6 +21,11 @@ def show(result: Result, console: Console) -> None:
     console.print(setting(result.settings), markup=False, highlight=False)
     console.print(table)
     console.print(LEGEND, style="dim", markup=False, highlight=False)
+    reading = Table(READ, *(row.marking.name for row in (result.plain, *result.rows)), header_style="bold")
+    for cells_of_row in reading_rows(result):
+        reading.add_row(*cells_of_row)
+    console.print(reading)
+    console.print(reading_legend(result), style="dim", markup=False, highlight=False)
     console.print(f"\n{headline(result)}", style="bold", markup=False, highlight=False)
     console.print(" ".join(sentences(result)), markup=False, highlight=False)
     for name, snippet in configs(result).items():

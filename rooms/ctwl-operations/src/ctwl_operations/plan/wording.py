@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from ctwl_encoder.options import MOST_TEXTS
 from ctwl_protocol.numbers import NUMBERS
 
 from ..budget import in_words
 from .prompts import GROUP
+from .reading import EDITS
 from .result import Effect, Result, Row, Settings
 from .rule import RULE
 from .statistics import RESAMPLES, Estimate, Needed, Share
@@ -29,6 +31,17 @@ LEGEND = (
     "drawn; 'one nonce' is for two texts that happen to have the same. Change of NLL: what marking changes, step by "
     "step, in the negative log-likelihood that the model expects of its next token. Time a token: what marking adds on "
     "this machine. Intervals hold in 95 of 100 measurements."
+)
+
+_READ = (
+    "First tokens: of the texts that have as many. Words replaced: drawn by chance, each by a word of the plain texts; "
+    "an editor who keeps the sense leaves more. A wrong code: one that the text does not carry; a plain text carries "
+    "none."
+)
+
+_LESS_ENTROPY = (
+    "NLL less entropy: nats a token, under what the tokens are drawn from but for the mark. Without a mark it is 0 but "
+    "for chance, and a mark that keeps the distribution leaves it so, on average over codes."
 )
 
 _SURE = 0.95
@@ -75,6 +88,41 @@ def cells(row: Row, settings: Settings) -> list[list[str]]:
         _signed(effect.change),
         [f"{100 * (effect.cost - 1):+.0f} %"],
     ]
+
+
+READ = "read"
+"""The first column of :func:`reading_rows`."""
+
+
+def reading_rows(result: Result) -> list[list[str]]:
+    """What readers find of plain and marked texts, by length and after edits: a column for each way of marking."""
+    every = (result.plain, *result.rows)
+    effects = [row.effect for row in every]
+    lengths = sorted({tokens for effect in effects if effect for tokens, _ in effect.by_length})
+    found: list[tuple[str, Sequence[Share | None]]] = [
+        *(
+            (f"first {tokens} tokens", [dict(e.by_length).get(tokens) if e else None for e in effects])
+            for tokens in lengths
+        ),
+        ("the whole text", [e.found if e else None for e in effects]),
+        *(
+            (f"{100 * share:g} % of its words replaced", [dict(e.edited)[share] if e else None for e in effects])
+            for share in EDITS
+        ),
+        ("a wrong code", [row.wrong for row in every]),
+    ]
+    told = [[what, *(_of_with_interval(share) if share else "" for share in shares)] for what, shares in found]
+    drawn = [["NLL less entropy", *(", ".join(_signed(row.nll_less_entropy)) for row in every)]]
+    return told + drawn * _is_drawn(result)
+
+
+def reading_legend(result: Result) -> str:
+    """What :func:`reading_rows` say."""
+    return " ".join([_READ, *[_LESS_ENTROPY] * _is_drawn(result)])
+
+
+def _is_drawn(result: Result) -> bool:
+    return bool(result.settings.sampling["temperature"])
 
 
 def headline(result: Result) -> str:
@@ -164,6 +212,10 @@ def _effect(row: Row) -> Effect:
 
 def _of(found: Share) -> str:
     return f"{found.successes} of {found.trials}"
+
+
+def _of_with_interval(found: Share) -> str:
+    return f"{_of(found)}, {100 * found.low:.0f} to {100 * found.high:.0f} %"
 
 
 def _percent(value: Estimate) -> str:

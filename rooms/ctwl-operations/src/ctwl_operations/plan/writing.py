@@ -26,6 +26,9 @@ _ROWS = 32
 _WARM_UP = 8
 """Marked tokens that are written and thrown away first: they compile what is compiled. Chosen by hand."""
 
+_TRIAL = 8
+"""Tokens of the trial that foretells the time. Chosen by hand."""
+
 
 @dataclass(frozen=True)
 class Text:
@@ -40,6 +43,8 @@ class Text:
         entropy: nats a token, of what the tokens were drawn from, but for the mark.
         decided: nats a token, the part of it that the mark decides.
         first: of ``entropy``, nats of the tokens before the first one that is marked.
+        nll_less_entropy: nats a token, the NLL of the tokens under what they were drawn from but for the mark, less its
+            entropy. Where tokens are sampled and no mark is, it is 0 but for chance. NaN where nothing is drawn.
         evidence: what of it a reader may expect; None for a plain text.
     """
 
@@ -51,6 +56,7 @@ class Text:
     entropy: float
     decided: float
     first: float
+    nll_less_entropy: float
     evidence: Evidence | None
 
 
@@ -144,6 +150,18 @@ class Writer:
         of_marking, others = timed.tolist()
         return Written([text for text in texts for _ in range(GROUP // each)], 1 + of_marking / others)
 
+    def trial(self) -> tuple[float, str]:
+        """Seconds of a step of a whole batch, and what it wrote, as one plain text of the length that is asked."""
+        rows = [prompt for prompt in self._prompts for _ in range(GROUP)][:_ROWS]
+        asked = min(self._options.max_new_tokens, _TRIAL)
+        short = GenerationOptions(**self._sampling | {"max_new_tokens": asked, "min_new_tokens": asked})
+        write_batch(self._encoder, rows, None, short, chat=self._chat)
+        began = time.perf_counter()
+        texts, _ = write_batch(self._encoder, rows, None, short, chat=self._chat)
+        seconds = (time.perf_counter() - began) / asked
+        ids = [token for text in texts for token in text.ids]
+        return seconds, _decoded(self._encoder, ids[: self._options.max_new_tokens])
+
     def steps(self, marking: Marking) -> int:
         """The number of steps that :meth:`write` takes at most."""
         alike = marking is PLAIN and self._options.decoding is not Decoding.SAMPLED
@@ -191,17 +209,19 @@ def _text(
     code: int | None,
     measured: NDArray[np.float64],
 ) -> Text:
-    """A row of generated ids, int64 (steps,), with what was measured of it, float64 (4, steps)."""
+    """A row of generated ids, int64 (steps,), with what was measured of it, float64 (5, steps)."""
     ends = np.flatnonzero(np.isin(row, encoder.stop_ids()))
     length = int(ends[0]) if len(ends) else len(row)
     ids = tuple(row[:length].tolist())
-    nll, change, entropy, decided = measured[:, :length].mean(axis=1).tolist() if length else [np.nan] * len(measured)
-    _, _, choice, marked = measured[:, :length]
+    means = measured[:, :length].mean(axis=1).tolist() if length else [np.nan] * len(measured)
+    nll, change, entropy, decided, of_drawn = means
+    _, _, choice, marked, _ = measured[:, :length]
+    less = of_drawn - entropy if entropy else np.nan
     first = float(choice[: int((marked > 0).argmax())].sum()) if (marked > 0).any() else 0.0
     evidence = None
     if mark is not None and code is not None:
         evidence = mark.marker.evidence(mark.text(Payload((code,)), row[:length]))
-    return Text(ids, _decoded(encoder, ids), code, nll, change, entropy, decided, first, evidence)
+    return Text(ids, _decoded(encoder, ids), code, nll, change, entropy, decided, first, less, evidence)
 
 
 def _decoded(encoder: Encoder, ids: Sequence[int]) -> str:

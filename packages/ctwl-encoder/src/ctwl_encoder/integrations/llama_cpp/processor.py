@@ -59,6 +59,7 @@ class CTWLLogitsProcessor:
         _run_last(llama)
         proxy = open_proxy(policy.profile, path=policy.proxy_path, device=policy.device)
         self._bridge = Bridge(read_vocabulary(llama), proxy)
+        self._parts = policy.parts(self._bridge.vocabulary)
         self._llama = weakref.ref(llama)
         self._policy = policy
         self._asked = asked
@@ -95,7 +96,7 @@ class CTWLLogitsProcessor:
             marker.load()
             self._markers[how] = marker
         noted = Note.drawn(asked.name).logged(policy, request)
-        return MarkedText.begin(policy, request, self._markers[how], noted, log=log_of(policy))
+        return MarkedText.begin(policy, request, self._markers[how], noted, self._parts, log=log_of(policy))
 
     def __call__(self, *_: Any) -> Any:
         """Refuse: a ``Llama`` calls this, before temperature and truncation, if the processor was not made for it.

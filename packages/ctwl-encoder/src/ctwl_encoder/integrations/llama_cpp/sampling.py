@@ -14,7 +14,6 @@ import llama_cpp
 import numpy as np
 from numpy.typing import NDArray
 
-from ..log import why_unmarked
 from ..served import Served
 
 
@@ -39,7 +38,7 @@ class MarkedText(Served):
             whole[0, candidates] = logits
             self.marker.mark([self.text], whole)
             marked = whole[0, candidates]
-        self.offer(self.text, why_unmarked(self.text))
+        self.offer(self.text, self.why_unmarked(self.text))
         return marked
 
 

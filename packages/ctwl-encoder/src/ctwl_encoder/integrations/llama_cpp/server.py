@@ -50,7 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     policy = parser.add_argument_group("policy")
     clients = Policy.model_fields["clients"].description
     policy.add_argument("--clients", metavar="WHAT", type=_clients, default="none", help=f"{clients} (default none)")
-    add_options(policy, Policy, ("fixed_forms", "log"))
+    add_options(policy, Policy, ("fixed_forms", "reasoning", "log"))
     proxy = parser.add_argument_group("proxy LM")
     proxy.add_argument(
         "--profile",
@@ -80,7 +80,7 @@ def _run(arguments: argparse.Namespace, rest: Sequence[str]) -> int:
     check_version(arguments, _PROG)
     typed = {name: getattr(arguments, name) for name in (*BeaconOptions.model_fields, *MarkingOptions.model_fields)}
     typed |= {"profile": arguments.profile, "proxy_path": arguments.proxy}
-    typed |= {name: getattr(arguments, name) for name in ("fixed_forms", "log")}
+    typed |= {name: getattr(arguments, name) for name in ("fixed_forms", "reasoning", "log")}
     given = {name: value for name, value in typed.items() if value is not None}
     named = Policy.of_command({**given, "clients": arguments.clients})
     serve({**named.model_dump(include=set(given)), "clients": named.clients}, rest)

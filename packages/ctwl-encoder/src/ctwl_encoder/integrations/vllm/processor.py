@@ -21,6 +21,7 @@ from ctwl_protocol import CTWLError
 
 from ...models import open_bridge
 from ..note import temperature_of, without_note
+from ..parts import Part
 from ..policy import Policy
 from ..served import Served
 from ..serving import Serving, together
@@ -111,6 +112,14 @@ class CTWLLogitsProcessor(v2.LogitsProcessor, v1.LogitsProcessor):  # type: igno
             self.serving.end_step(self._device)
 
 
+def _tags(vllm_config: Any) -> dict[int, tuple[Part, bool]]:
+    """The tags that the server's parser of reasoning knows, where each is a token; there is none without the option."""
+    known = getattr(vllm_config, "reasoning_config", None)
+    names = {"reasoning_start_token_ids": True, "natural_reasoning_end_token_ids": False}
+    found: dict[bool, list[int]] = {opens: getattr(known, name, None) or [] for name, opens in names.items()}
+    return {ids[0]: (Part.REASONING, opens) for opens, ids in found.items() if len(ids) == 1}
+
+
 def _serving(policy: Policy, vllm_config: Any) -> Serving:
     """What marks the rows of this worker.
 
@@ -131,4 +140,5 @@ def _serving(policy: Policy, vllm_config: Any) -> Serving:
         kept=calls_of_a_step(vllm_config),
         agree=bool if alone else together(get_tp_group().cpu_group),
         truncate=partial(truncated, top_k_top_p=apply_top_k_top_p),  # a kernel where there is Triton
+        tags=_tags(vllm_config),
     )
