@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.budget import Budget
-from ..core.strategies import Decoding
 from ..encoder import Encoder
 from ..options import GenerationOptions
 from .markings import PLAIN, Marking, default_marking
@@ -87,7 +86,7 @@ def measure(
             progress(f"reading: {marking.name}", 0, GROUP * len(prompts))
     plain, *marked = (_measured(writer, reader, way, options.max_new_tokens, progress) for way in (PLAIN, *tried))
     picks = resampled(len(prompts), options.seed or 0)
-    twins = options.decoding is Decoding.SAMPLED
+    twins = options.drawn_at > 0
     count = settings.nonces
     first = _row(PLAIN, plain, plain, picks, count, twins=False)
     rows = [_row(how, of_it, plain, picks, count, twins=twins) for how, of_it in zip(tried, marked, strict=True)]

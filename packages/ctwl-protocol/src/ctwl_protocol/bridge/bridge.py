@@ -163,13 +163,18 @@ class Bridge:
             self._remember(_STEP_BYTES + _TOKEN_BYTES * len(step.now))
         return step
 
+    def alone(self, token: int) -> Step:
+        """The step that a token which writes makes after a text all of which is settled."""
+        step = self.step(self._settled, token)
+        assert step is not None  # noqa: S101 - it writes
+        return step
+
     def _new_step(self, tail: Tail, token: int) -> Step:
         known = self.continuations(tail)
         place = int(known.place_of[self.opening[token]])
         if place >= 0:
             # Cut off from the tail: the tail is settled, and the token reads as it does alone.
-            alone = self.step(self._settled, token)
-            assert alone is not None  # noqa: S101 - it writes
+            alone = self.alone(token)
             return Step.between(tail, known.paths[place] + alone.settled, alone.tail)
         step = grow(tail, self.vocabulary[token] or b"", self.proxy.tokenizer, self._breaks)
         return step._replace(tail=self._same(step.tail))
