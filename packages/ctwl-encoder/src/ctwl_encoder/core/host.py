@@ -50,7 +50,7 @@ class HostMarker(Marker):
     def _written(self, text: int) -> Written:
         columns, keep = self.texts.columns, self.profile.prefix_length
         recent = self.texts.before(text, (), keep)
-        return Written(keep, self._tails.known[columns.tail[text]], int(columns.count[text]), recent)
+        return Written(keep, self._tails.tail(int(columns.tail[text])), int(columns.count[text]), recent)
 
     def _chances(self, texts: NDArray[np.int64], tokens: NDArray[np.int64]) -> NDArray[np.float32]:
         found = [

@@ -196,10 +196,10 @@ def lay_out(
     """The places of a step, see :class:`.places.Places`; what is offered to each text is noted in it.
 
     Returns:
-        How many rows, places, entries of candidates that merge, and entries of seen tokens there are; then the text and
-        the path of a place whose words are not known, and whether its slot is; -1 for no text.
+        How many rows, places, entries of candidates that merge, entries of seen tokens, and places whose words are not
+        known there are. It may be more than there is room for, and what has no room is not there.
     """
-    n, p, m, k = 0, 0, 0, 0
+    n, p, m, k, missing = 0, 0, 0, 0, 0
     local = np.empty(texts.offered.shape[1], dtype=np.int32)
     for i in range(len(rows)):
         row = rows[i]
@@ -218,24 +218,28 @@ def lay_out(
             now = tails.pool[begin:end]
             slot = slot_of(texts, words, row, now, end - begin)
             if slot < 0:
-                return n, p, m, k, row, path, False
+                if missing < len(out.missing):
+                    out.missing[missing, 0], out.missing[missing, 1], out.missing[missing, 2] = row, path, -1
+                missing += 1
+                continue
             key = key_of(texts, row, now, end - begin, context, np.uint64(slot + 1))
             cell = find(seeds.keys, more(key, texts.sets[row, slot]))
             if seeds.keys[cell] == np.uint64(0):
-                return n, p, m, k, row, path, True
+                if missing < len(out.missing):
+                    out.missing[missing, 0], out.missing[missing, 1], out.missing[missing, 2] = row, path, slot
+                missing += 1
+                continue
             first, second, of_code = seeds.values[cell, 0], seeds.values[cell, 1], seeds.values[cell, 2]
             mixed = fmix32(np.uint32(of_code) ^ np.uint32(texts.carried[row, slot] * _GOLDEN))
             colour = np.uint32((np.uint64(mixed) * np.uint64(colours)) >> _FOLD)
             turned = fmix32(np.uint32(np.uint32(second) + np.uint32((colour + np.uint32(1)) * _GOLDEN)))
-            if p == len(out.seeds):
-                return n, p, m, k, -2, 0, False
-            out.seeds[p] = np.int32(fmix32(np.uint32(first) ^ turned))
-            out.owner[p], out.paths[p, 0], out.paths[p, 1] = n, begin, end
+            if p < len(out.seeds):
+                out.seeds[p] = np.int32(fmix32(np.uint32(first) ^ turned))
+                out.owner[p], out.paths[p, 0], out.paths[p, 1] = n, begin, end
             for at in range(texts.start[row], texts.start[row] + texts.length[row]):
                 if log.key[at] == key:
-                    if k == len(out.seen):
-                        return n, p, m, k, -2, 0, False
-                    out.seen[k, 0], out.seen[k, 1] = p, log.token[at]
+                    if k < len(out.seen):
+                        out.seen[k, 0], out.seen[k, 1] = p, log.token[at]
                     k += 1
             texts.offered[row, offers, 0], texts.offered[row, offers, 1], texts.offered[row, offers, 2] = begin, end, p
             local[path] = p
@@ -247,14 +251,13 @@ def lay_out(
             out.place_of[n, opening] = local[place] if place >= 0 else LATER
         for at in range(tails.entries[tail, 0], tails.entries[tail, 1]):
             if local[tails.joined[at, 1]] >= 0:
-                if m == len(out.joined):
-                    return n, p, m, k, -2, 0, False
-                out.joined[m, 0], out.joined[m, 1] = n, tails.joined[at, 0]
-                out.joined[m, 2], out.joined[m, 3] = local[tails.joined[at, 1]], tails.joined[at, 2]
+                if m < len(out.joined):
+                    out.joined[m, 0], out.joined[m, 1] = n, tails.joined[at, 0]
+                    out.joined[m, 2], out.joined[m, 3] = local[tails.joined[at, 1]], tails.joined[at, 2]
                 m += 1
         out.rows[n] = i
         n += 1
-    return n, p, m, k, -1, 0, False
+    return n, p, m, k, missing
 
 
 @jit

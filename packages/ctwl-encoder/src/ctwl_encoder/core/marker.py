@@ -139,26 +139,25 @@ class Marker(ABC):
             texts: one for each row of the logits.
         """
         rows, profile, columns = np.array(texts, dtype=np.int64), self.profile, self.texts.columns
-        if len(self._tails.known) > MOST:
+        if len(self._tails) > MOST:
             used = np.array(list(self.texts.payloads))
             columns.tail[used] = self._tails.forget(columns.tail[used])
             columns.offers[:] = 0
-        size = len(self._arrays.seeds)
         if len(self._arrays.rows) < len(rows):
-            self._arrays = Arrays.empty(len(rows), size)
+            self._arrays = Arrays.empty(len(rows), len(self._arrays.seeds))
         while True:
-            n, p, m, k, missing, path, known = lay_out(
+            n, *counts = lay_out(
                 self._tails.tables, columns, self.texts.log, self._seeds.slots.table, self._seeds.words.table, rows,
                 max(1, MOST_PLACES // max(1, len(rows))), profile.prefix_length, profile.context_length,
                 profile.colours, self._arrays,
             )  # fmt: skip
-            if missing == -1:
-                break
-            if missing == -2:
-                size *= 2
-                self._arrays = Arrays.empty(len(self._arrays.rows), size)
+            p, m, k, missing = counts
+            if max(counts) > len(self._arrays.seeds):
+                self._arrays = Arrays.empty(len(self._arrays.rows), 2 * max(counts))
+            elif missing:
+                self._learn(self._arrays.missing[:missing])
             else:
-                self._learn(missing, path, slot_known=known)
+                break
         out = self._arrays
         marked, owner = rows[out.rows[:n]], out.owner[:p]
         self._calls_so_far += 1
@@ -174,18 +173,17 @@ class Marker(ABC):
             out.paths[:p].copy(),
         )
 
-    def _learn(self, text: int, path: int, *, slot_known: bool) -> None:
-        """Note the words that decide the slot, or the colours, at the end of a path of a text's tail."""
+    def _learn(self, places: NDArray[np.int32]) -> None:
+        """Note the words of places, int32 (n, 3): text, path of its tail, and slot, -1 where its word is missing."""
         tables, columns = self._tails.tables, self.texts.columns
-        start, stop = tables.paths[tables.tails[columns.tail[text], 2] + path].tolist()
-        tokens = tables.pool[start:stop].tolist()
-        tail = self.texts.before(text, tokens, self._seeds.slot_tail)
-        if not slot_known:
-            self._seeds.learn_slot(tail)
-            return
-        slot = self._seeds.slot_of(int(columns.codes[text]), tail)
-        context = self.texts.before(text, tokens, self.profile.context_length)
-        self._seeds.learn(context, slot, int(columns.sets[text, slot]))
+        for text, path, slot in places.tolist():
+            start, stop = tables.paths[tables.tails[columns.tail[text], 2] + path].tolist()
+            tokens = tables.pool[start:stop].tolist()
+            if slot < 0:
+                self._seeds.learn_slot(self.texts.before(text, tokens, self._seeds.slot_tail))
+            else:
+                context = self.texts.before(text, tokens, self.profile.context_length)
+                self._seeds.learn(context, slot, int(columns.sets[text, slot]))
 
     def evidence(self, text: int) -> Evidence:
         """The evidence of a text that may be expected, see :func:`.expected_evidence.expected_evidence`."""

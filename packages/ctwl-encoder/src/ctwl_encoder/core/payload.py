@@ -72,19 +72,30 @@ class Seeds:
 
     def learn(self, context: Sequence[int], slot: int, colours: int) -> None:
         """Note the words of a context, the ``h`` tokens before a place, for a slot and its set of colours."""
+        place = more(key_of(context, slot), colours)
+        if place in self.words:
+            return
         layout, _, nonce, key = list(self._sets)[colours]
         seed = slot_seed(self.profile, context, layout=layout, slot=slot, nonce=nonce, key=key)
         first, second = hashing.partition_seed(self.profile.key, context)
-        self.words.add(more(key_of(context, slot), colours), first, second, seed)
+        self.words.add(place, first, second, seed)
+
+    def warm_up(self) -> None:
+        """Learn the words of all contexts of one token in slot 0, so that no text waits for them: half a second."""
+        if self.profile.context_length == 1:
+            for token in range(self.profile.tokenizer.vocabulary):
+                self.learn((token,), 0, 0)
+
+    def warm_up(self) -> None:
+        """Learn the words of all contexts of one token in slot 0, so that no text waits for them: half a second."""
+        if self.profile.context_length == 1:
+            for token in range(self.profile.tokenizer.vocabulary):
+                self.learn((token,), 0, 0)
 
     @property
     def slot_tail(self) -> int:
         """How many tokens before a position decide its slot."""
         return min(slots.TAIL, self.profile.prefix_length)
-
-    def slot_of(self, codes: int, tail: Sequence[int]) -> int:
-        """The slot of a position behind these tokens, in a record of so many codes."""
-        return slots.slot_of(codes, hashing.slot_word(self.profile.key, tail)) if codes > 1 else 0
 
     def learn_slot(self, tail: Sequence[int]) -> None:
         """Note the word of the tokens before a position, as many as decide its slot."""

@@ -21,11 +21,15 @@ class Arrays(NamedTuple):
     paths: NDArray[np.int32]
     joined: NDArray[np.int32]
     seen: NDArray[np.int32]
+    missing: NDArray[np.int32]
 
     @classmethod
     def empty(cls, rows: int, places: int) -> Self:
-        """Room for some rows, and for some places, candidates that merge, and seen tokens."""
-        shapes = ((rows,), (rows, OPENINGS), (places,), (places,), (places, 2), (places, 4), (places, 2))
+        """Room for some rows, and for some places, candidates that merge, seen tokens, and places without words.
+
+        A place without words is a text, a path of its tail, and the slot, -1 where that is not known either.
+        """
+        shapes = ((rows,), (rows, OPENINGS), (places,), (places,), (places, 2), (places, 4), (places, 2), (places, 3))
         return cls(*(np.empty(shape, dtype=np.int32) for shape in shapes))
 
 

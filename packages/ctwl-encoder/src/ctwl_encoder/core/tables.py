@@ -80,6 +80,9 @@ class Memo:
         self._put(np.uint64(key), np.array(values, dtype=np.int64))
         self._size += 1
 
+    def __contains__(self, key: int) -> bool:
+        return bool(self.table.keys[find(self.table.keys, np.uint64(key))])
+
     def _put(self, key: np.uint64, values: NDArray[np.int64]) -> None:
         cell = find(self.table.keys, key)
         self.table.keys[cell], self.table.values[cell] = key, values

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctwl_protocol.bridge import Bridge
+from ctwl_protocol.bridge.alone import Alone, steps_alone
 from ctwl_protocol.bridge.bridge import OPENINGS
 from ctwl_protocol.bridge.written import Step, Tail
 
@@ -62,22 +63,46 @@ class Tails:
 
     Attributes:
         bridge: from the model's vocabulary to the proxy's.
-        known: the tails by number.
     """
 
     def __init__(self, bridge: Bridge) -> None:
         """Know nothing but the empty text."""
         self.bridge = bridge
         self._writes = np.array([bool(data) for data in bridge.vocabulary], dtype=np.bool_)
+        self._every: Alone | None = None
         self._begin()
 
     def _begin(self) -> None:
-        self.known: list[Tail] = []
+        self._known: list[Tail | None] = []
         self._numbers: dict[Tail, int] = {}
         self._alone: NDArray[np.int32] = np.full((len(self._writes), 4), -1, dtype=np.int32)
         self._tails, self._place_of, self._entries = Pool(4), Pool(OPENINGS), Pool(2)
         self._paths, self._joined, self._pool, self._merged = Pool(2), Pool(3), Pool(), Pool()
         self._steps, self._tokenized = Memo(4), Memo(0)
+        if self._every is not None:
+            self._learn_alone(*self._every)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def warm_up(self) -> None:
+        """Learn what each token does after a settled text, so that no text waits for it: a second or two."""
+        self._every = steps_alone(self.bridge)
+        self._begin()
+
+    def _learn_alone(self, tokens: NDArray[np.int32], bounds: NDArray[np.int32], last: NDArray[np.int8]) -> None:
+        """Note the steps of :class:`ctwl_protocol.bridge.alone.Alone`. The tail of a token has the token's number."""
+        size, known = len(bounds), last >= 0
+        start, tail, stop = bounds.T
+        number = np.arange(size, dtype=np.int32)
+        self._known = [None] * size
+        self._pool.add(tokens)
+        self._paths.add(bounds[:, 1:])
+        self._tails.add(np.stack([tail, stop, number, np.ones(size, dtype=np.int32)], axis=1))
+        self._place_of.add(self.bridge.after[last])
+        self._entries.add(np.zeros((size, 2), dtype=np.int32))
+        self._merged.add(np.zeros(size, dtype=np.int32))
+        self._alone[known] = np.stack([start, stop, tail - start, number], axis=1)[known]
 
     @property
     def tables(self) -> TailTables:
@@ -86,12 +111,19 @@ class Tails:
         rows = (pool.rows for pool in arrays)
         return TailTables(self._writes, self.bridge.opening, self._alone, *rows, *self._steps.table)
 
+    def tail(self, number: int) -> Tail:
+        """The tail with a number."""
+        tail = self._known[number]
+        if tail is None:
+            tail = self._known[number] = self.bridge.alone(number).tail
+        return tail
+
     def number(self, tail: Tail) -> int:
         """The number of a tail."""
         number = self._numbers.get(tail)
         if number is None:
-            number = self._numbers[tail] = len(self.known)
-            self.known.append(tail)
+            number = self._numbers[tail] = len(self._known)
+            self._known.append(tail)
             for pool in (self._tails, self._place_of, self._entries, self._merged):
                 pool.add(np.zeros((1, *pool.rows.shape[1:]), dtype=np.int32))
             self._tails.rows[number, :2] = self._pool.add(tail.tokens)
@@ -100,12 +132,12 @@ class Tails:
 
     def refresh(self, number: int) -> None:
         """Note what the bridge has learnt of a tail in another way than by :meth:`join`."""
-        if len(self.bridge.continuations(self.known[number]).joined) != self._merged.rows[number]:
+        if len(self.bridge.continuations(self.tail(number)).joined) != self._merged.rows[number]:
             self._follow(number)
 
     def _follow(self, number: int) -> None:
         """Note what candidates do after a tail."""
-        known = self.bridge.continuations(self.known[number])
+        known = self.bridge.continuations(self.tail(number))
         self._merged.rows[number] = len(known.joined)
         first, stop = self._paths.add([self._pool.add(path) for path in known.paths])
         self._tails.rows[number, 2:] = first, stop - first
@@ -117,7 +149,7 @@ class Tails:
         if self._place_of.rows[tail, self.bridge.opening[token]] >= 0:
             self._alone[token] = self._noted(self.bridge.alone(token))
         else:
-            step = self.bridge.step(self.known[tail], token)
+            step = self.bridge.step(self.tail(tail), token)
             assert step is not None  # noqa: S101 - it writes
             self._steps.add(more(np.uint64(tail + 1), token), *self._noted(step))
 
@@ -141,9 +173,9 @@ class Tails:
 
     def join(self, tail: int, candidates: Iterable[int], most: int) -> int:
         """See :meth:`ctwl_protocol.bridge.Bridge.join`."""
-        used = self.bridge.join(self.known[tail], candidates, most)
+        used = self.bridge.join(self.tail(tail), candidates, most)
         if used:
-            joined = self.bridge.continuations(self.known[tail]).joined
+            joined = self.bridge.continuations(self.tail(tail)).joined
             for candidate in joined.intersection(candidates):
                 self._tokenized.add(more(np.uint64(tail + 1), candidate))
             self._follow(tail)
@@ -151,6 +183,6 @@ class Tails:
 
     def forget(self, kept: NDArray[np.int32]) -> NDArray[np.int32]:
         """Forget all tails but some, int32 (n,); their new numbers."""
-        tails = [self.known[tail] for tail in kept.tolist()]
+        tails = [self.tail(tail) for tail in kept.tolist()]
         self._begin()
         return np.array([self.number(tail) for tail in tails], dtype=np.int32)

@@ -65,6 +65,8 @@ class DeviceMarker(Marker):
         """
         self.places([])
         self.extend([], [])
+        self._tails.warm_up()
+        self._seeds.warm_up()
         logits, none = torch.zeros((1, size), device=device), np.zeros(1, dtype=np.int32)
         likely, tables = torch.softmax(logits, dim=-1), self._tables_for(logits)
         for step in DeviceStep.of_every_kind(device):
