@@ -287,7 +287,7 @@ class Encoder:
             strategy=processor.marker.strategy,
             tokens=len(ids),
             marked=len(marked.token),
-            # A changed prefix gives nearly the same half, so a mark is kept where its context and token are still there.
+            # A changed prefix gives nearly the same half, so a mark is kept where context and token are still there.
             lost=int((~np.isin(marked.pairs, pairs_of(read, len(payload.carried)))).sum()),
             chance_found=processor.marker.chance_found(state),
         )

@@ -35,7 +35,9 @@ class Halves:
     So what is marked does not depend on when the proxy was asked.
     """
 
-    def __init__(self, proxy: Proxy, ask: Callable[[NDArray[np.int64], NDArray[np.uint32]], Iterable[torch.Tensor]]) -> None:
+    def __init__(
+        self, proxy: Proxy, ask: Callable[[NDArray[np.int64], NDArray[np.uint32]], Iterable[torch.Tensor]]
+    ) -> None:
         """Remember nothing yet.
 
         Args:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ctwl_protocol.bridge import Bridge, Written
 from ctwl_protocol.errors import ModelFailed
 
+from ..errors import needing
 from .marker import Marker
 from .strategies import Strategy
 from .strategies.race.reference import add_lots
@@ -50,7 +51,7 @@ class HostMarker(Marker):
     def _written(self, text: int) -> Written:
         columns, keep = self.texts.columns, self.profile.prefix_length
         recent = self.texts.before(text, (), keep)
-        return Written(keep, self._tails.tail(int(columns.tail[text])), int(columns.count[text]), recent)
+        return Written(keep, self._tails.tail(int(columns.tail[text])), int(columns.settled[text]), recent)
 
     def _chances(self, texts: NDArray[np.int64], tokens: NDArray[np.int64]) -> NDArray[np.float32]:
         found = [
@@ -58,6 +59,22 @@ class HostMarker(Marker):
             for text, token in zip(texts.tolist(), tokens.tolist(), strict=True)
         ]
         return np.array(found, dtype=np.float32)
+
+
+def marker_of(bridge: Bridge, strategy: Strategy) -> Marker:
+    """The marker of NumPy's logits by a strategy. One that asks the proxy LM has torch, and so marks by it.
+
+    Raises:
+        ExtraMissing: torch and transformers are not installed.
+        CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
+    """
+    if strategy.keeps_distribution:
+        return HostMarker(bridge)
+    with needing("torch", f"the strategy {strategy}, which asks the proxy LM,"):
+        from .device.on_host import OnHost
+    marker = OnHost(bridge, strategy)
+    marker.load()
+    return marker
 
 
 def probabilities(logits: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -1,5 +1,8 @@
-"""The loops of a step over all of its texts, compiled. The arrays are described where they are kept: :mod:`.tails`,
-:mod:`.texts`, :mod:`.places`. Importing numba takes half a second, so what marks nothing does not import this."""
+"""The loops of a step over all of its texts, compiled.
+
+Their arrays are described where they are kept: in :mod:`.tails`, :mod:`.texts` and :mod:`.places`. Importing numba
+takes half a second, so what marks nothing does not import this.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,9 @@ LATER = -1
 
 UNMARKED = -2
 """Stands at an opening whose candidates keep their probability."""
+
+UNKNOWN, NO_TEXT, DONE = -1, -2, -3
+"""Stand for the tail after a step: it is not known yet, the token becomes no text, the step was made."""
 
 _TAIL = NUMBERS.records.slot_tail
 _GOLDEN = np.uint32(GOLDEN)
@@ -61,6 +67,14 @@ def find(keys: Any, key: Any) -> Any:
 
 
 @jit
+def put(keys: Any, values: Any, new: Any, rows: Any) -> Any:
+    """Put rows of integers, int64 (n, width), into a table with their keys, uint64 (n,)."""
+    for i in range(len(new)):
+        cell = find(keys, new[i])
+        keys[cell], values[cell] = new[i], rows[i]
+
+
+@jit
 def key_of(texts: Any, row: Any, now: Any, depth: Any, count: Any, start: Any) -> Any:
     """A key, from ``start`` on, of the last ``count`` tokens before a place: of the path, and settled before it."""
     key = start
@@ -74,126 +88,143 @@ def key_of(texts: Any, row: Any, now: Any, depth: Any, count: Any, start: Any) -
 
 
 @jit
-def slot_of(texts: Any, words: Any, row: Any, now: Any, depth: Any) -> Any:
+def slot_of(texts: Any, slots: Any, row: Any, now: Any, depth: Any) -> Any:
     """The slot at a place (spec section 9.4); -1 where the word that decides it is not known."""
     codes = texts.codes[row]
     if codes == 1:
         return 0
-    cell = find(words.keys, key_of(texts, row, now, depth, min(_TAIL, texts.recent.shape[1]), np.uint64(1)))
-    if words.keys[cell] == np.uint64(0):
+    cell = find(slots.keys, key_of(texts, row, now, depth, min(_TAIL, texts.recent.shape[1]), np.uint64(1)))
+    if slots.keys[cell] == np.uint64(0):
         return -1
-    part = np.int64((np.uint64(np.uint32(words.values[cell, 0])) * np.uint64(codes + 2)) >> _FOLD)
+    part = np.int64((np.uint64(np.uint32(slots.values[cell, 0])) * np.uint64(codes + 2)) >> _FOLD)
     return part - (part > 0)
 
 
 @jit
 def resolve(tails: Any, texts: Any, rows: Any, tokens: Any, steps: Any) -> Any:
-    """The step that each token makes after its text: int32 (rows, 6).
+    """The step that each token makes after its text, into ``steps``, int32 (rows, 6); how many are not known yet.
 
     Columns: start and stop of a path, start and stop of the tokens behind it in the pool, how many of both are settled,
-    and the tail after it. The tail is -1 where the step is not known yet, -2 where the token becomes no text.
+    and the tail after it, or one of ``UNKNOWN`` and ``NO_TEXT``.
     """
     unknown = 0
     for i in range(len(rows)):
-        token, tail = tokens[i], texts.tail[rows[i]]
-        steps[i, 5] = -2
+        token, tail, step = tokens[i], texts.tail[rows[i]], steps[i]
         if not (0 <= token < len(tails.writes) and tails.writes[token]):
+            step[5] = NO_TEXT
             continue
-        steps[i, 5] = -1
+        step[:] = UNKNOWN
         place = tails.place_of[tail, tails.opening[token]]
         if place >= 0:
-            if tails.alone[token, 3] >= 0:
-                path = tails.tails[tail, 2] + place
-                steps[i, 0], steps[i, 1] = tails.paths[path, 0], tails.paths[path, 1]
-                steps[i, 2], steps[i, 3] = tails.alone[token, 0], tails.alone[token, 1]
-                steps[i, 4] = steps[i, 1] - steps[i, 0] + tails.alone[token, 2]
-                steps[i, 5] = tails.alone[token, 3]
+            path, alone = tails.paths[tails.tails[tail, 2] + place], tails.alone[token]
+            step[:2], step[2:4] = path, alone[:2]
+            step[4], step[5] = path[1] - path[0] + alone[2], alone[3]
         else:
-            key = more(np.uint64(tail + 1), token)
-            cell = find(tails.step_keys, key)
-            if tails.step_keys[cell] == key:
-                steps[i, 0], steps[i, 1] = 0, 0
-                for column in range(4):
-                    steps[i, 2 + column] = tails.steps[cell, column]
-        unknown += steps[i, 5] == -1
+            cell = find(tails.step_keys, more(np.uint64(tail + 1), token))
+            if tails.step_keys[cell] != np.uint64(0):
+                step[:2] = 0
+                step[2:] = tails.steps[cell]
+        unknown += step[5] == UNKNOWN
     return unknown
 
 
 @jit
-def write(
-    tails: Any, texts: Any, log: Any, words: Any, rows: Any, tokens: Any, chances: Any, steps: Any, prefix: Any,
-    context: Any,
-) -> Any:  # fmt: skip
-    """Add a token to each text; a row that was written has the tail -3 in ``steps`` afterwards.
+def tokens_of(pool: Any, step: Any) -> Any:
+    """The tokens of a step, those of its path first."""
+    first = step[1] - step[0]
+    now = np.empty(first + step[3] - step[2], dtype=np.int32)
+    now[:first] = pool[step[0] : step[1]]
+    now[first:] = pool[step[2] : step[3]]
+    return now
+
+
+@jit
+def offered(pool: Any, texts: Any, row: Any, now: Any, depth: Any) -> Any:
+    """Which of the places that were offered stands at a depth of a step's tokens; -1 for none."""
+    for offer in range(texts.offers[row]):
+        start, stop = texts.offered[row, offer, 0], texts.offered[row, offer, 1]
+        if stop - start == depth and np.all(pool[start:stop] == now[:depth]):
+            return texts.offered[row, offer, 2]
+    return -1
+
+
+@jit
+def settle(texts: Any, row: Any, now: Any, count: Any) -> Any:
+    """The first tokens of a step, so many, stay whatever follows."""
+    keep = texts.recent.shape[1]
+    for k in range(keep):
+        source = k + count
+        texts.recent[row, k] = texts.recent[row, source] if source < keep else now[source - keep]
+    texts.kept[row] = min(keep, texts.kept[row] + count)
+    texts.settled[row] += count
+
+
+@jit
+def write(tails: Any, texts: Any, log: Any, slots: Any, rows: Any, chances: Any, steps: Any, sizes: Any) -> Any:
+    """Make the steps of some texts, see :func:`resolve`; a step that was made has ``DONE`` for its tail.
 
     Returns:
-        The first row that was not written, and the depth of a place there whose slot is not known, -1 where the text's
-        part of the log is too short; (-1, 0) where all were written.
+        The first row whose step was not made, and the depth of a place there whose slot is not known, -1 where the
+        text's part of the log is too short; (-1, 0) where all were made.
     """
     for i in range(len(rows)):
-        row = rows[i]
-        if steps[i, 5] == -3:
+        row, step = rows[i], steps[i]
+        if step[5] == NO_TEXT:
+            texts.ended[row], texts.offers[row], step[5] = True, 0, DONE
+        if step[5] == DONE:
             continue
-        if steps[i, 5] == -2:
-            texts.ended[row] = True
-            texts.offers[row] = 0
-            steps[i, 5] = -3
-            continue
-        first = steps[i, 1] - steps[i, 0]
-        now = np.empty(first + steps[i, 3] - steps[i, 2], dtype=np.int32)
-        now[:first] = tails.pool[steps[i, 0] : steps[i, 1]]
-        now[first:] = tails.pool[steps[i, 2] : steps[i, 3]]
-        start, stop = tails.tails[texts.tail[row], 0], tails.tails[texts.tail[row], 1]
+        now, settled, base, length = (
+            tokens_of(tails.pool, step),
+            texts.settled[row],
+            texts.start[row],
+            texts.length[row],
+        )
+        before = tails.pool[tails.tails[texts.tail[row], 0] : tails.tails[texts.tail[row], 1]]
         same = 0
-        while same < len(now) and same < stop - start and now[same] == tails.pool[start + same]:
+        while same < min(len(now), len(before)) and now[same] == before[same]:
             same += 1
-        count, base, length = texts.count[row], texts.start[row], texts.length[row]
-        while length > 0 and log.position[base + length - 1] >= count + same:
+        while length > 0 and log.position[base + length - 1] >= settled + same:
             length -= 1
         if length + len(now) - same > texts.room[row]:
             return i, -1
-        for depth in range(same, len(now)):
-            if count + depth >= prefix and slot_of(texts, words, row, now, depth) < 0:
+        first = max(same, sizes.prefix - settled)
+        for depth in range(first, len(now)):
+            if slot_of(texts, slots, row, now, depth) < 0:
                 return i, depth
-        for depth in range(same, len(now)):
-            if count + depth < prefix:
-                continue
-            at = base + length
-            slot = slot_of(texts, words, row, now, depth)
-            log.position[at] = count + depth
-            log.token[at] = now[depth]
-            log.key[at] = key_of(texts, row, now, depth, context, np.uint64(slot + 1))
-            log.chance[at], log.hit[at], log.place[at] = np.nan, np.nan, -1
-            for offer in range(texts.offers[row]):
-                begin, end = texts.offered[row, offer, 0], texts.offered[row, offer, 1]
-                if end - begin == depth:
-                    equal = True
-                    for k in range(depth):
-                        equal &= tails.pool[begin + k] == now[k]
-                    if equal:
-                        log.chance[at], log.place[at] = chances[i], texts.offered[row, offer, 2]
+        for depth in range(first, len(now)):
+            at, slot = base + length, slot_of(texts, slots, row, now, depth)
+            log.position[at], log.token[at], log.hit[at] = settled + depth, now[depth], np.nan
+            log.key[at] = key_of(texts, row, now, depth, sizes.context, np.uint64(slot + 1))
+            log.place[at] = offered(tails.pool, texts, row, now, depth)
+            log.chance[at] = chances[i] if log.place[at] >= 0 else np.nan
             length += 1
-        texts.length[row] = length
-        settled, keep = steps[i, 4], texts.recent.shape[1]
-        if settled:
-            for k in range(keep):
-                source = k + settled
-                texts.recent[row, k] = texts.recent[row, source] if source < keep else now[source - keep]
-            texts.kept[row] = min(keep, texts.kept[row] + settled)
-            texts.count[row] = count + settled
-        texts.tail[row] = steps[i, 5]
-        texts.ended[row] = False
-        texts.offers[row] = 0
-        steps[i, 5] = -3
+        settle(texts, row, now, step[4])
+        texts.tail[row], texts.length[row], texts.ended[row], texts.offers[row] = step[5], length, False, 0
+        step[5] = DONE
     return -1, 0
 
 
 @jit
-def lay_out(
-    tails: Any, texts: Any, log: Any, words: Any, seeds: Any, rows: Any, most: Any, prefix: Any, context: Any,
-    colours: Any, out: Any,
-) -> Any:  # fmt: skip
-    """The places of a step, see :class:`.places.Places`; what is offered to each text is noted in it.
+def seed_of(texts: Any, words: Any, row: Any, slot: Any, cell: Any, colours: Any) -> Any:
+    """``s(c, a)`` at a place, uint32: of the words in a cell, and of what the slot carries (spec section 6.2)."""
+    first, second, of_code = words.values[cell]
+    mixed = fmix32(np.uint32(of_code) ^ np.uint32(texts.carried[row, slot] * _GOLDEN))
+    colour = np.uint32((np.uint64(mixed) * np.uint64(colours)) >> _FOLD)
+    turned = fmix32(np.uint32(np.uint32(second) + np.uint32((colour + np.uint32(1)) * _GOLDEN)))
+    return fmix32(np.uint32(first) ^ turned)
+
+
+@jit
+def append(rows: Any, count: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+    """Append four integers where there is room; how many rows there are, or would be."""
+    if count < len(rows):
+        rows[count, 0], rows[count, 1], rows[count, 2], rows[count, 3] = a, b, c, d
+    return count + 1
+
+
+@jit
+def lay_out(tails: Any, texts: Any, log: Any, slots: Any, words: Any, rows: Any, sizes: Any, out: Any) -> Any:
+    """The places of a step, into the arrays of :class:`.places.Arrays`; what is offered to each text is noted in it.
 
     Returns:
         How many rows, places, entries of candidates that merge, entries of seen tokens, and places whose words are not
@@ -203,58 +234,38 @@ def lay_out(
     local = np.empty(texts.offered.shape[1], dtype=np.int32)
     for i in range(len(rows)):
         row = rows[i]
-        if row < 0:
+        if row < 0 or texts.ended[row]:
             continue
-        tail = texts.tail[row]
-        start, count = tails.tails[tail, 0], texts.count[row]
-        if texts.ended[row] or count + tails.tails[tail, 1] - start < prefix:
+        tail, settled, offers = texts.tail[row], texts.settled[row], 0
+        if settled + tails.tails[tail, 1] - tails.tails[tail, 0] < sizes.prefix:
             continue
-        offers = 0
         for path in range(tails.tails[tail, 3]):
+            start, stop = tails.paths[tails.tails[tail, 2] + path]
+            now, depth = tails.pool[start:stop], stop - start
             local[path] = UNMARKED
-            begin, end = tails.paths[tails.tails[tail, 2] + path, 0], tails.paths[tails.tails[tail, 2] + path, 1]
-            if path >= most or count + end - begin < prefix:
+            if path >= sizes.most or settled + depth < sizes.prefix:
                 continue
-            now = tails.pool[begin:end]
-            slot = slot_of(texts, words, row, now, end - begin)
-            if slot < 0:
-                if missing < len(out.missing):
-                    out.missing[missing, 0], out.missing[missing, 1], out.missing[missing, 2] = row, path, -1
-                missing += 1
+            slot = slot_of(texts, slots, row, now, depth)
+            key = key_of(texts, row, now, depth, sizes.context, np.uint64(slot + 1))
+            cell = find(words.keys, more(key, texts.sets[row, max(slot, 0)]))
+            if slot < 0 or words.keys[cell] == np.uint64(0):
+                missing = append(out.missing, missing, row, path, slot, 0)
                 continue
-            key = key_of(texts, row, now, end - begin, context, np.uint64(slot + 1))
-            cell = find(seeds.keys, more(key, texts.sets[row, slot]))
-            if seeds.keys[cell] == np.uint64(0):
-                if missing < len(out.missing):
-                    out.missing[missing, 0], out.missing[missing, 1], out.missing[missing, 2] = row, path, slot
-                missing += 1
-                continue
-            first, second, of_code = seeds.values[cell, 0], seeds.values[cell, 1], seeds.values[cell, 2]
-            mixed = fmix32(np.uint32(of_code) ^ np.uint32(texts.carried[row, slot] * _GOLDEN))
-            colour = np.uint32((np.uint64(mixed) * np.uint64(colours)) >> _FOLD)
-            turned = fmix32(np.uint32(np.uint32(second) + np.uint32((colour + np.uint32(1)) * _GOLDEN)))
-            if p < len(out.seeds):
-                out.seeds[p] = np.int32(fmix32(np.uint32(first) ^ turned))
-                out.owner[p], out.paths[p, 0], out.paths[p, 1] = n, begin, end
+            seed = np.int32(seed_of(texts, words, row, slot, cell, sizes.colours))
             for at in range(texts.start[row], texts.start[row] + texts.length[row]):
                 if log.key[at] == key:
-                    if k < len(out.seen):
-                        out.seen[k, 0], out.seen[k, 1] = p, log.token[at]
-                    k += 1
-            texts.offered[row, offers, 0], texts.offered[row, offers, 1], texts.offered[row, offers, 2] = begin, end, p
-            local[path] = p
-            offers += 1
-            p += 1
+                    k = append(out.seen, k, p, log.token[at], 0, 0)
+            texts.offered[row, offers, 0], texts.offered[row, offers, 1], texts.offered[row, offers, 2] = start, stop, p
+            local[path], offers = p, offers + 1
+            p = append(out.places, p, seed, n, start, stop)
         texts.offers[row] = offers
         for opening in range(tails.place_of.shape[1]):
             place = tails.place_of[tail, opening]
             out.place_of[n, opening] = local[place] if place >= 0 else LATER
         for at in range(tails.entries[tail, 0], tails.entries[tail, 1]):
-            if local[tails.joined[at, 1]] >= 0:
-                if m < len(out.joined):
-                    out.joined[m, 0], out.joined[m, 1] = n, tails.joined[at, 0]
-                    out.joined[m, 2], out.joined[m, 3] = local[tails.joined[at, 1]], tails.joined[at, 2]
-                m += 1
+            candidate, path, token = tails.joined[at]
+            if local[path] >= 0:
+                m = append(out.joined, m, n, candidate, local[path], token)
         out.rows[n] = i
         n += 1
     return n, p, m, k, missing

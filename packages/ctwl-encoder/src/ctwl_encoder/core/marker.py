@@ -1,8 +1,8 @@
 """The marker: changes rows of logits in place, so that the next tokens prefer what the texts' codes prefer.
 
-It depends on no engine: the caller gives it, for each row, the text so far and the logits of the next token. A text is a
-number here. Its state belongs to its tokens, not to a row, so rows may come and go; where a row goes two ways, its text
-is copied.
+It depends on no engine: the caller gives it, for each row, the text so far and the logits of the next token. A text
+is a number here. Its state belongs to its tokens, not to a row, so rows may come and go; where a row goes two ways, its
+text is copied.
 
 :mod:`.host` marks NumPy's logits, :mod:`.device.marker` torch's, where they are.
 """
@@ -21,13 +21,18 @@ from ctwl_protocol.bridge import Bridge
 from ctwl_protocol.records.beacon import NONCE_COUNT
 
 from .expected_evidence import Evidence, chance_found, expected_evidence, needed_bits
-from .loops import LATER, lay_out, resolve, write
+from .loops import UNKNOWN, lay_out, resolve, write
 from .payload import Payload, Seeds
-from .places import Arrays, Places
+from .places import Arrays, Places, Sizes
 from .strategies import Strategy
 from .tails import MOST, Tails
 from .text_so_far import READ, likeliest_nonce, with_nonce
 from .texts import Texts
+
+MOST_PLACES = 4096
+"""Places of a step that are marked, an equal share for each row; beyond it a row's places inside of candidates are left
+alone. Chosen by hand: rows of words have one place or two, and each place may take 8 bytes times the proxy's vocabulary
+on the device."""
 
 
 class Marker(ABC):
@@ -48,6 +53,7 @@ class Marker(ABC):
         self._seeds = Seeds(self.profile)
         self._tails = Tails(bridge)
         self.texts = Texts(self.profile, self._seeds)
+        self._sizes = Sizes(self.profile.prefix_length, self.profile.context_length, self.profile.colours)
         self._arrays = Arrays.empty(0, 1024)
         self._calls_so_far = 0
 
@@ -97,7 +103,7 @@ class Marker(ABC):
         if number is not None:
             shown = likeliest_nonce(np.array(read.now), payload, self._seeds, nonces)
             self.texts.carry(text, with_nonce(payload, (shown + number) % nonces))
-        self._write([text], np.array([-1]), self._tails.noted(read))
+        self._write(np.array([text]), np.array([-1]), self._tails.noted(read))
         return text
 
     def writes(self, tokens: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -110,27 +116,23 @@ class Marker(ABC):
         rows, new = np.array(texts, dtype=np.int64), np.array(tokens, dtype=np.int64)
         steps = np.empty((len(rows), 6), dtype=np.int32)
         while resolve(self._tails.tables, self.texts.columns, rows, new, steps):
-            for row in np.flatnonzero(steps[:, 5] == LATER).tolist():
+            for row in np.flatnonzero(steps[:, 5] == UNKNOWN).tolist():
                 self._tails.learn(int(self.texts.columns.tail[rows[row]]), int(new[row]))
         self._write(rows, new, steps)
 
-    def _write(self, texts: Sequence[int] | NDArray[np.int64], tokens: NDArray[np.int64], steps: NDArray[np.int32]) -> None:
-        rows, profile, one = np.asarray(texts, dtype=np.int64), self.profile, self.texts
-        chances = self._chances(rows, tokens)
+    def _write(self, rows: NDArray[np.int64], tokens: NDArray[np.int64], steps: NDArray[np.int32]) -> None:
+        texts, slots, chances = self.texts, self._seeds.slots, self._chances(rows, tokens)
         while True:
-            row, depth = write(
-                self._tails.tables, one.columns, one.log, self._seeds.slots.table, rows, tokens, chances, steps,
-                profile.prefix_length, profile.context_length,
-            )  # fmt: skip
+            tables = self._tails.tables
+            row, depth = write(tables, texts.columns, texts.log, slots.table, rows, chances, steps, self._sizes)
             if row < 0:
                 return
-            first, stop, begin, end = steps[row, :4].tolist()
+            text, (first, stop, begin, end) = int(rows[row]), steps[row, :4].tolist()
             if depth < 0:
-                one.widen(int(rows[row]), stop - first + end - begin)
+                texts.widen(text, stop - first + end - begin)
             else:
-                pool = self._tails.tables.pool
-                path = (pool[first:stop].tolist() + pool[begin:end].tolist())[:depth]
-                self._seeds.learn_slot(one.before(int(rows[row]), path, self._seeds.slot_tail))
+                path = [*tables.pool[first:stop].tolist(), *tables.pool[begin:end].tolist()][:depth]
+                self._seeds.learn_slots([texts.before(text, path, self._seeds.slot_tail)])
 
     def places(self, texts: Sequence[int]) -> Places:
         """The places of a step: what can be known before its logits.
@@ -138,52 +140,67 @@ class Marker(ABC):
         Args:
             texts: one for each row of the logits.
         """
-        rows, profile, columns = np.array(texts, dtype=np.int64), self.profile, self.texts.columns
+        rows, columns = np.array(texts, dtype=np.int64), self.texts.columns
         if len(self._tails) > MOST:
             used = np.array(list(self.texts.payloads))
             columns.tail[used] = self._tails.forget(columns.tail[used])
             columns.offers[:] = 0
         if len(self._arrays.rows) < len(rows):
-            self._arrays = Arrays.empty(len(rows), len(self._arrays.seeds))
+            self._arrays = Arrays.empty(len(rows), len(self._arrays.places))
+        sizes = self._sizes._replace(most=max(1, MOST_PLACES // max(1, len(rows))))
         while True:
+            tables, seeds = self._tails.tables, self._seeds
             n, *counts = lay_out(
-                self._tails.tables, columns, self.texts.log, self._seeds.slots.table, self._seeds.words.table, rows,
-                max(1, MOST_PLACES // max(1, len(rows))), profile.prefix_length, profile.context_length,
-                profile.colours, self._arrays,
-            )  # fmt: skip
+                tables, columns, self.texts.log, seeds.slots.table, seeds.words.table, rows, sizes, self._arrays
+            )
             p, m, k, missing = counts
-            if max(counts) > len(self._arrays.seeds):
+            if max(counts) > len(self._arrays.places):
                 self._arrays = Arrays.empty(len(self._arrays.rows), 2 * max(counts))
             elif missing:
-                self._learn(self._arrays.missing[:missing])
+                self._learn(self._arrays.missing[:missing, :3])
             else:
                 break
-        out = self._arrays
-        marked, owner = rows[out.rows[:n]], out.owner[:p]
         self._calls_so_far += 1
+        out, marked = self._arrays, rows[self._arrays.rows[:n]]
         columns.call[marked], columns.row[marked] = self._calls_so_far, np.arange(n)
         strengths, levels = np.unique(columns.strength[marked], return_inverse=True)
+        seeds_of_places, owner, *_ = out.places[:p].T.copy()
         return Places(
-            *(array.copy() for array in (out.rows[:n], out.place_of[:n], out.seeds[:p], levels[owner].astype(np.int32))),
-            out.joined[:m].copy(),
-            out.seen[:k].copy(),
-            tuple(strengths.tolist()),
-            marked,
-            owner.copy(),
-            out.paths[:p].copy(),
+            rows=out.rows[:n].copy(),
+            place_of=out.place_of[:n].copy(),
+            seeds=seeds_of_places,
+            levels=levels[owner].astype(np.int32),
+            joined=out.joined[:m].copy(),
+            seen=out.seen[:k, :2].copy(),
+            strengths=tuple(strengths.tolist()),
+            texts=marked,
+            owner=owner,
+            paths=out.places[:p, 2:].copy(),
         )
 
     def _learn(self, places: NDArray[np.int32]) -> None:
         """Note the words of places, int32 (n, 3): text, path of its tail, and slot, -1 where its word is missing."""
         tables, columns = self._tails.tables, self.texts.columns
+        words, slots = list[tuple[Sequence[int], int, int]](), list[Sequence[int]]()
         for text, path, slot in places.tolist():
             start, stop = tables.paths[tables.tails[columns.tail[text], 2] + path].tolist()
             tokens = tables.pool[start:stop].tolist()
             if slot < 0:
-                self._seeds.learn_slot(self.texts.before(text, tokens, self._seeds.slot_tail))
+                slots.append(self.texts.before(text, tokens, self._seeds.slot_tail))
             else:
                 context = self.texts.before(text, tokens, self.profile.context_length)
-                self._seeds.learn(context, slot, int(columns.sets[text, slot]))
+                words.append((context, slot, int(columns.sets[text, slot])))
+        if slots:
+            self._seeds.learn_slots(slots)
+        if words:
+            self._seeds.learn(words)
+
+    def lengths(self, texts: Sequence[int]) -> NDArray[np.int32]:
+        """How many proxy tokens some texts have: int32 (n,)."""
+        columns, tails = self.texts.columns, self._tails.tables.tails
+        rows = np.array(texts, dtype=np.int64)
+        start, stop = tails[columns.tail[rows], :2].T
+        return np.asarray(columns.settled[rows] + stop - start)
 
     def evidence(self, text: int) -> Evidence:
         """The evidence of a text that may be expected, see :func:`.expected_evidence.expected_evidence`."""
@@ -194,9 +211,3 @@ class Marker(ABC):
         """How likely a reader finds a text's record, all of its codes, see :func:`.expected_evidence.chance_found`."""
         bits = self.evidence(text).read / math.log(2)
         return chance_found(bits, needed_bits(self.profile, int(self.texts.columns.codes[text])))
-
-
-MOST_PLACES = 4096
-"""Places of a step that are marked, an equal share for each row; beyond it a row's places inside of candidates are left
-alone. Chosen by hand: rows of words have one place or two, and each place may take 8 bytes times the proxy's vocabulary
-on the device."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -70,36 +70,30 @@ class Seeds:
         colours = payload.layout, slot, payload.carried[0] % NONCE_COUNT, payload.key
         return self._sets.setdefault(colours, len(self._sets))
 
-    def learn(self, context: Sequence[int], slot: int, colours: int) -> None:
-        """Note the words of a context, the ``h`` tokens before a place, for a slot and its set of colours."""
-        place = more(key_of(context, slot), colours)
-        if place in self.words:
-            return
-        layout, _, nonce, key = list(self._sets)[colours]
-        seed = slot_seed(self.profile, context, layout=layout, slot=slot, nonce=nonce, key=key)
-        first, second = hashing.partition_seed(self.profile.key, context)
-        self.words.add(place, first, second, seed)
+    def learn(self, places: Iterable[tuple[Sequence[int], int, int]]) -> None:
+        """Note the words of places: of each the context, the slot, and its set of colours."""
+        sets, keys, rows = list(self._sets), list[np.uint64](), list[tuple[int, int, int]]()
+        for context, slot, colours in dict.fromkeys(places):
+            layout, _, nonce, key = sets[colours]
+            seed = slot_seed(self.profile, context, layout=layout, slot=slot, nonce=nonce, key=key)
+            keys.append(more(key_of(context, slot), colours))
+            rows.append((*hashing.partition_seed(self.profile.key, context), seed))
+        self.words.add(np.array(keys, dtype=np.uint64), np.array(rows))
+
+    def learn_slots(self, tails: Iterable[Sequence[int]]) -> None:
+        """Note the words of the tokens before positions, as many as decide the slot."""
+        words = {key_of(tail, 0): hashing.slot_word(self.profile.key, tail) for tail in tails}
+        self.slots.add(np.array(list(words), dtype=np.uint64), np.array([[word] for word in words.values()]))
 
     def warm_up(self) -> None:
         """Learn the words of all contexts of one token in slot 0, so that no text waits for them: half a second."""
         if self.profile.context_length == 1:
-            for token in range(self.profile.tokenizer.vocabulary):
-                self.learn((token,), 0, 0)
-
-    def warm_up(self) -> None:
-        """Learn the words of all contexts of one token in slot 0, so that no text waits for them: half a second."""
-        if self.profile.context_length == 1:
-            for token in range(self.profile.tokenizer.vocabulary):
-                self.learn((token,), 0, 0)
+            self.learn(((token,), 0, 0) for token in range(self.profile.tokenizer.vocabulary))
 
     @property
     def slot_tail(self) -> int:
         """How many tokens before a position decide its slot."""
         return min(slots.TAIL, self.profile.prefix_length)
-
-    def learn_slot(self, tail: Sequence[int]) -> None:
-        """Note the word of the tokens before a position, as many as decide its slot."""
-        self.slots.add(key_of(tail, 0), hashing.slot_word(self.profile.key, tail))
 
     def of_codes(self, codes: NDArray[np.uint32], contexts: Sequence[tuple[int, ...]]) -> NDArray[np.uint32]:
         """``s(c, a)`` of single codes, uint32 (codes,), at several contexts: uint32 (codes, contexts)."""
@@ -119,6 +113,8 @@ def key_of(tokens: Sequence[int], slot: int) -> np.uint64:
 
 
 def pairs_of(read: Positions, slots: int) -> NDArray[np.uint64]:
-    """The pairs of key and token of a reader's positions, in whatever slot: uint64 (n,), see :attr:`.texts.Log.pairs`."""
+    """The pairs of a reader's positions, in whatever slot: uint64 (n,), see :attr:`.texts.Log.pairs`."""
     pairs = zip(read.contexts.tolist(), read.observed.tolist(), strict=True)
-    return np.array([more(key_of(context, slot), token) for context, token in pairs for slot in range(slots)], np.uint64)
+    return np.array(
+        [more(key_of(context, slot), token) for context, token in pairs for slot in range(slots)], np.uint64
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -11,26 +11,43 @@ from numpy.typing import NDArray
 from ctwl_protocol.bridge.bridge import OPENINGS
 
 
+class Sizes(NamedTuple):
+    """Numbers of a profile and of a step.
+
+    Attributes:
+        prefix, context, colours: of the profile, ``L_prefix``, ``h`` and ``A``.
+        most: places that a row may have.
+    """
+
+    prefix: int
+    context: int
+    colours: int
+    most: int = 0
+
+
 class Arrays(NamedTuple):
-    """The arrays of :class:`Places`, longer than they need be, for :func:`.loops.lay_out` to fill."""
+    """What :func:`.loops.lay_out` fills, longer than need be.
+
+    Attributes:
+        rows, place_of, joined: see :class:`Places`.
+        places: int32 (p, 4), of each place the seed, the row, and the start and stop of its path.
+        seen: int32 (k, 4), place and proxy token.
+        missing: int32 (q, 4), places whose words are not known: text, path of its tail, and slot, -1 where that is not
+            known either.
+    """
 
     rows: NDArray[np.int32]
     place_of: NDArray[np.int32]
-    seeds: NDArray[np.int32]
-    owner: NDArray[np.int32]
-    paths: NDArray[np.int32]
     joined: NDArray[np.int32]
+    places: NDArray[np.int32]
     seen: NDArray[np.int32]
     missing: NDArray[np.int32]
 
     @classmethod
-    def empty(cls, rows: int, places: int) -> Self:
-        """Room for some rows, and for some places, candidates that merge, seen tokens, and places without words.
-
-        A place without words is a text, a path of its tail, and the slot, -1 where that is not known either.
-        """
-        shapes = ((rows,), (rows, OPENINGS), (places,), (places,), (places, 2), (places, 4), (places, 2), (places, 3))
-        return cls(*(np.empty(shape, dtype=np.int32) for shape in shapes))
+    def empty(cls, rows: int, room: int) -> Self:
+        """Room for some rows, and for so many of all else."""
+        shapes = ((rows,), (rows, OPENINGS), *[(room, 4)] * 4)
+        return cls._make(np.empty(shape, dtype=np.int32) for shape in shapes)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .loops import find
+from .loops import put
 
 
 class Pool:
@@ -67,22 +67,18 @@ class Memo:
         self.table = self._empty(1 << 10)
 
     def _empty(self, cells: int) -> Table:
+        cells = 1 << (cells - 1).bit_length()
         return Table(np.zeros(cells, dtype=np.uint64), np.zeros((cells, self._width), dtype=np.int64))
 
-    def add(self, key: int, *values: int) -> None:
-        """Remember some integers."""
-        if self._size == self._most:
+    def add(self, keys: NDArray[np.uint64], values: NDArray[Any]) -> None:
+        """Remember rows of integers, (n, width), by their keys, uint64 (n,)."""
+        if self._size + len(keys) > self._most:
             self.forget()
-        elif 2 * self._size == len(self.table.keys):
-            old, self.table = self.table, self._empty(2 * len(self.table.keys))
-            for cell in np.flatnonzero(old.keys).tolist():
-                self._put(old.keys[cell], old.values[cell])
-        self._put(np.uint64(key), np.array(values, dtype=np.int64))
-        self._size += 1
-
-    def __contains__(self, key: int) -> bool:
-        return bool(self.table.keys[find(self.table.keys, np.uint64(key))])
-
-    def _put(self, key: np.uint64, values: NDArray[np.int64]) -> None:
-        cell = find(self.table.keys, key)
-        self.table.keys[cell], self.table.values[cell] = key, values
+        if 2 * (self._size + len(keys)) > len(self.table.keys):
+            old, self.table = self.table, self._empty(4 * (self._size + len(keys)))
+            used = np.flatnonzero(old.keys)
+            put(self.table.keys, self.table.values, old.keys[used], old.values[used])
+        put(
+            self.table.keys, self.table.values, keys, np.asarray(values, dtype=np.int64).reshape(len(keys), self._width)
+        )
+        self._size += len(keys)

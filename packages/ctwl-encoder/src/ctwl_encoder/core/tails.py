@@ -7,7 +7,7 @@ from the bridge, which is exact.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from ctwl_protocol.bridge.alone import Alone, steps_alone
 from ctwl_protocol.bridge.bridge import OPENINGS
 from ctwl_protocol.bridge.written import Step, Tail
 
-from .loops import more, unknown
+from .loops import SPREAD, unknown
 from .tables import Memo, Pool
 
 MOST = 1 << 20
@@ -109,7 +109,7 @@ class Tails:
         """The arrays as they are now."""
         arrays = (self._tails, self._place_of, self._entries, self._paths, self._joined, self._pool)
         rows = (pool.rows for pool in arrays)
-        return TailTables(self._writes, self.bridge.opening, self._alone, *rows, *self._steps.table)
+        return TailTables._make((self._writes, self.bridge.opening, self._alone, *rows, *self._steps.table))
 
     def tail(self, number: int) -> Tail:
         """The tail with a number."""
@@ -151,7 +151,7 @@ class Tails:
         else:
             step = self.bridge.step(self.tail(tail), token)
             assert step is not None  # noqa: S101 - it writes
-            self._steps.add(more(np.uint64(tail + 1), token), *self._noted(step))
+            self._steps.add(keys_of(tail, [token]), np.array([self._noted(step)]))
 
     def noted(self, step: Step) -> NDArray[np.int32]:
         """A step as a row of :func:`.loops.resolve`: int32 (1, 6)."""
@@ -175,9 +175,8 @@ class Tails:
         """See :meth:`ctwl_protocol.bridge.Bridge.join`."""
         used = self.bridge.join(self.tail(tail), candidates, most)
         if used:
-            joined = self.bridge.continuations(self.tail(tail)).joined
-            for candidate in joined.intersection(candidates):
-                self._tokenized.add(more(np.uint64(tail + 1), candidate))
+            joined = list(self.bridge.continuations(self.tail(tail)).joined.intersection(candidates))
+            self._tokenized.add(keys_of(tail, joined), np.empty((len(joined), 0), dtype=np.int64))
             self._follow(tail)
         return used
 
@@ -186,3 +185,8 @@ class Tails:
         tails = [self.tail(tail) for tail in kept.tolist()]
         self._begin()
         return np.array([self.number(tail) for tail in tails], dtype=np.int32)
+
+
+def keys_of(tail: int, tokens: Sequence[int]) -> NDArray[np.uint64]:
+    """The keys of a tail's number and tokens, as :func:`.loops.more` makes them: uint64 (n,)."""
+    return np.array([tail + 1], dtype=np.uint64) * SPREAD ^ np.array(tokens, dtype=np.uint64)

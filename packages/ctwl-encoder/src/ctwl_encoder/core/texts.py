@@ -6,8 +6,8 @@ or put it off, is marked as it would have been.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, Self
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ class Columns(NamedTuple):
 
     Attributes:
         tail: int32 (texts,), see :mod:`.tails`.
-        count: int32 (texts,), proxy tokens that are settled: they stay whatever follows.
+        settled: int32 (texts,), proxy tokens that are settled: they stay whatever follows.
         recent: int32 (texts, keep), the last of them, at the row's end.
         kept: int32 (texts,), how many.
         ended: bool (texts,), whether the last token became no text, as a token that ends a text.
@@ -49,7 +49,7 @@ class Columns(NamedTuple):
     """
 
     tail: NDArray[np.int32]
-    count: NDArray[np.int32]
+    settled: NDArray[np.int32]
     recent: NDArray[np.int32]
     kept: NDArray[np.int32]
     ended: NDArray[np.bool_]
@@ -70,11 +70,17 @@ class Columns(NamedTuple):
         """Columns of texts without tokens."""
         slots = MAX_CODES + 1
         whole = {"start", "length", "room", "call"}
-        shapes = {"recent": (texts, keep), "carried": (texts, slots), "sets": (texts, slots)}
+        shapes: dict[str, tuple[int, ...]] = {
+            "recent": (texts, keep),
+            "carried": (texts, slots),
+            "sets": (texts, slots),
+        }
         shapes["offered"] = (texts, MOST_PATHS, 3)
         kinds = {"ended": np.bool_, "carried": np.uint32, "strength": np.float64} | dict.fromkeys(whole, np.int64)
-        made = (np.zeros(shapes.get(name, texts), dtype=kinds.get(name, np.int32)) for name in cls._fields)
-        return cls(*made)
+        made: Iterator[Any] = (
+            np.zeros(shapes.get(name, texts), dtype=kinds.get(name, np.int32)) for name in cls._fields
+        )
+        return cls._make(made)
 
 
 class Log(NamedTuple):
@@ -100,11 +106,11 @@ class Log(NamedTuple):
     def empty(cls, size: int) -> Self:
         """Room for positions."""
         kinds = (np.int32, np.uint64, np.int32, np.float32, np.int32, np.float32)
-        return cls(*(np.zeros(size, dtype=kind) for kind in kinds))
+        return cls._make(np.zeros(size, dtype=kind) for kind in kinds)
 
     def part(self, which: slice | NDArray[np.bool_]) -> Log:
         """Some of the positions."""
-        return Log(*(column[which] for column in self))
+        return Log._make(column[which] for column in self)
 
     @property
     def pairs(self) -> NDArray[np.uint64]:
@@ -140,7 +146,7 @@ class Texts:
     def add(self, payload: Payload, strength: float, tail: int) -> int:
         """A text without tokens; its number."""
         text = self._take(payload, _FIRST_ROOM)
-        for column in (self.columns.count, self.columns.kept, self.columns.ended, self.columns.offers):
+        for column in (self.columns.settled, self.columns.kept, self.columns.ended, self.columns.offers):
             column[text] = 0
         self.columns.tail[text], self.columns.strength[text] = tail, strength
         self.carry(text, payload)
@@ -212,8 +218,9 @@ class Texts:
         start, self._used = self._used, self._used + room
         if self._used > len(self.log.position):
             grown = Log.empty(2 * self._used)
+            size = len(self.log.position)
             for old, new in zip(self.log, grown, strict=True):
-                new[: len(old)] = old
+                np.copyto(new[:size], old)
             self.log = grown
         return start
 

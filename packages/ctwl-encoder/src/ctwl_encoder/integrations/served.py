@@ -15,7 +15,6 @@ from ctwl_protocol.records.beacon import NONCE_COUNT
 
 from ..core.marker import Marker
 from ..core.strategies import Strategy
-from ..core.text_state import TextState
 from .log import TextLog, began, finished
 from .note import Note
 from .policy import Policy
@@ -31,13 +30,13 @@ class Served:
         request: what it writes.
         note: what was noted where its request came in.
         begun: what is noted of its beginning.
-        empty: the text without tokens of its own.
+        empty: the number of the text without tokens of its own.
         temperature: of sampling; 0 for greedy decoding.
         log: where its end is noted; None for nowhere.
         observe: told its strategy, and how likely a reader finds its record, when it is finished.
         again: whether it was put off, and this is its rest.
         tokens: the tokens of the model that it has.
-        text: the text with them.
+        text: the number of the text with them.
         ahead: under speculative decoding, ``text``, and what becomes of it with each of the drafts.
         finished: whether it is finished, or put off.
         drawn: why its tokens were drawn unmarked, None where they were marked, counted.
@@ -47,14 +46,14 @@ class Served:
     request: Request
     note: Note
     begun: dict[str, Any]
-    empty: TextState
+    empty: int
     temperature: float = 1.0
     log: TextLog | None = None
     observe: Callable[[Strategy, float], None] | None = None
     again: bool = False
     tokens: list[int] = field(default_factory=list, init=False)
-    text: TextState = field(init=False)
-    ahead: list[TextState] = field(default_factory=list, init=False)
+    text: int = field(init=False)
+    ahead: list[int] = field(default_factory=list, init=False)
     finished: bool = field(default=False, init=False)
     drawn: Counter[str | None] = field(default_factory=Counter, init=False)
     _drafts: Sequence[int] = field(default=(), init=False)
@@ -62,7 +61,7 @@ class Served:
     """Why the rows of the last step were not marked, None where they were."""
 
     def __post_init__(self) -> None:
-        self.text = self.empty
+        self.text = self.marker.texts.copy(self.empty)
 
     @classmethod
     def begin(cls, policy: Policy, request: Request, marker: Marker, note: Note, **more: Any) -> Self:
@@ -88,14 +87,19 @@ class Served:
         Args:
             prompt: the model's tokens, as many of the last as :data:`..core.text_so_far.READ` at least.
         """
-        number = self.note.number if self.request.draws else None
+        texts, number = self.marker.texts, self.note.number if self.request.draws else None
         how: dict[str, Any] = {"number": number, "nonces": self.request.nonces or NONCE_COUNT}
-        self.text = self.empty = self.marker.start(self.empty.payload, self.empty.strength, prompt, **how)
-        self.begun = {**self.begun, "nonce": self.empty.payload.carried[0] % NONCE_COUNT}
+        strength = self.request.strength_of(self.request.strategy)
+        before, self.empty = self.empty, self.marker.start(texts.payloads[self.empty], strength, prompt, **how)
+        texts.free(before)
+        self.restart()
+        self.begun = {**self.begun, "nonce": texts.payloads[self.empty].carried[0] % NONCE_COUNT}
 
     def restart(self) -> None:
         """Begin the text anew: the engine went back."""
-        self.tokens, self.text, self.ahead = [], self.empty, []
+        self._forget_drafts()
+        self.marker.texts.free(self.text)
+        self.tokens, self.text = [], self.marker.texts.copy(self.empty)
 
     def new_in(self, output: Sequence[int]) -> list[int]:
         """The tokens of an engine's own list that are new; all of them, if the engine went back."""
@@ -106,28 +110,36 @@ class Served:
 
     def draft(self, tokens: Sequence[int]) -> None:
         """Look ahead: these tokens may follow."""
+        self._forget_drafts()
         self._drafts, self.ahead = tokens, [self.text]
         for token in tokens:
-            self.ahead.append(self.marker.extend(self.ahead[-1].fork(), token))
+            self.ahead.append(self.marker.texts.copy(self.ahead[-1]))
+            self.marker.extend(self.ahead[-1:], [token])
 
-    def offer(self, text: TextState, unmarked: str | None) -> None:
+    def _forget_drafts(self) -> None:
+        for text in self.ahead[1:]:
+            self.marker.texts.free(text)
+        self.ahead = []
+
+    def offer(self, text: int, unmarked: str | None) -> None:
         """A step has offered the next token of the text, or of the text with drafts.
 
         Args:
             text: :attr:`text`, or one of :attr:`ahead`, in their order.
             unmarked: why the step did not mark it, None where it did.
         """
-        self._offered = [*(() if text is self.text else self._offered), unmarked]
+        self._offered = [*(() if text == self.text else self._offered), unmarked]
 
-    def extend(self, tokens: Sequence[int]) -> None:
-        """Add the tokens that were drawn since the last step."""
+    def accepted(self, tokens: Sequence[int], count: int) -> None:
+        """So many tokens were added to the text. If they were drafts, the row behind them was marked too."""
+        if count < len(self.ahead) and list(tokens[:count]) == list(self._drafts[:count]):
+            self.marker.texts.take_offers(self.text, self.ahead[count])
+
+    def extended(self, tokens: Sequence[int]) -> None:
+        """All tokens that were drawn since the last step were added to the text."""
         self._draw(len(tokens))
-        for count, token in enumerate(tokens, 1):
-            self.text = self.marker.extend(self.text, token)
-            if count < len(self.ahead) and tokens[:count] == self._drafts[:count]:
-                self.text.offers = self.ahead[count].offers  # an accepted draft: its row was marked too
         self.tokens += tokens
-        self.ahead = []
+        self._forget_drafts()
 
     def finish(self) -> None:
         """The text is finished, or put off: count its evidence, and note it. Nothing is done the second time."""
@@ -136,11 +148,15 @@ class Served:
         self.finished = True
         self._draw(1)  # an engine may finish a text before its last token is read
         chance, evidence = self.marker.chance_found(self.text), self.marker.evidence(self.text)
-        if self.observe is not None and not self.again and len(self.text.written) > len(self.empty.written):
+        length, before = self.marker.lengths([self.text, self.empty])
+        if self.observe is not None and not self.again and length > before:
             self.observe(self.marker.strategy, chance)
         if self.log is not None and self.drawn:
             line = self.note.process, self.note.line
             self.log.write([finished(self.begun, line, self.drawn, chance, evidence, again=self.again)])
+        self._forget_drafts()
+        for text in (self.text, self.empty):
+            self.marker.texts.free(text)
 
     def _draw(self, count: int) -> None:
         """So many tokens were drawn from the rows of the last step."""
@@ -148,5 +164,20 @@ class Served:
         self._offered = []
 
 
-Row: TypeAlias = tuple[Served, TextState]
-"""What a row of logits goes on from: a text that is served, and how it reads at this row."""
+def extend(served: Sequence[Served], tokens: Sequence[Sequence[int]]) -> None:
+    """Add the tokens that were drawn for some texts since the last step, those of one marker at once."""
+    markers: dict[Marker, list[tuple[Served, Sequence[int]]]] = {}
+    for one, some in zip(served, tokens, strict=True):
+        markers.setdefault(one.marker, []).append((one, some))
+    for marker, group in markers.items():
+        for count in range(max(len(some) for _, some in group)):
+            go_on = [(one, some) for one, some in group if count < len(some)]
+            marker.extend([one.text for one, _ in go_on], [some[count] for _, some in go_on])
+            for one, some in go_on:
+                one.accepted(some, count + 1)
+        for one, some in group:
+            one.extended(some)
+
+
+Row: TypeAlias = tuple[Served, int]
+"""What a row of logits goes on from: a text that is served, and the number of how it reads at this row."""

@@ -11,7 +11,6 @@ import torch
 from numpy.typing import NDArray
 from transformers import LogitsProcessor
 
-
 Process = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ctwl_protocol.proxy import Proxy
 
-from ..strategies import Strategy
 from ..places import Places
+from ..strategies import Strategy
 from .step import DeviceStep, Tables
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ctwl_protocol.bridge import Bridge
 
+from ..halves import load
 from ..marker import Marker
 from ..places import Places
 from ..strategies import Strategy
@@ -54,7 +55,18 @@ class DeviceMarker(Marker):
         self._calls: deque[Call] = deque()
         self._tables: dict[tuple[torch.device, int], Tables] = {}
         self._merging = Merging(self._tails)
-        self._form_on = cache(lambda device: form_of(strategy, device, bridge.proxy, self._before))  # asked at each step
+        self._form_on = cache(
+            lambda device: form_of(strategy, device, bridge.proxy, self._before)
+        )  # asked at each step
+
+    def load(self) -> None:
+        """Open the proxy LM, if the strategy asks it and it is not open.
+
+        Raises:
+            CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
+        """
+        if not self.strategy.keeps_distribution:
+            load(self.bridge.proxy)
 
     def warm_up(self, size: int, device: torch.device) -> None:
         """Compile what marks under a strategy that keeps the distribution, so that no text waits for it.
@@ -120,7 +132,9 @@ class DeviceMarker(Marker):
         chances, columns = np.zeros(len(texts), dtype=np.float32), self.texts.columns
         for call in self._calls:
             size = call.likely.shape[1]
-            of_call = np.flatnonzero((columns.call[texts] == call.number) & (columns.offers[texts] > 0) & (tokens < size))
+            of_call = np.flatnonzero(
+                (columns.call[texts] == call.number) & (columns.offers[texts] > 0) & (tokens < size)
+            )
             if len(of_call):
                 asked = torch.from_numpy(np.stack([columns.row[texts[of_call]].astype(np.int64), tokens[of_call]]))
                 rows, candidates = to_device(asked, call.likely.device).unbind()

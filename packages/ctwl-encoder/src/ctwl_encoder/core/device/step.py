@@ -74,7 +74,9 @@ class DeviceStep(NamedTuple):
             shapes = (1, (1, OPENINGS), 1, 1, (joined, 4), (seen, 2))
             arrays = (np.zeros(shape, dtype=np.int32) for shape in shapes)
             none = np.zeros((0, 2), dtype=np.int32)
-            yield cls.of(Places(*arrays, (0.5,), np.zeros(1, dtype=np.int64), none[:, 0], none), device)
+            named = dict(zip(cls._fields[1:], arrays, strict=True))
+            places = Places(**named, strengths=(0.5,), texts=np.zeros(1, dtype=np.int64), owner=none[:, 0], paths=none)
+            yield cls.of(places, device)
 
 
 def to_device(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:

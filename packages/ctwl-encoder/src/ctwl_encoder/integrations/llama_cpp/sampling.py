@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..log import why_unmarked
-from ..served import Served
+from ..served import Served, extend
 
 
 class MarkedText(Served):
@@ -39,7 +39,7 @@ class MarkedText(Served):
             whole[0, candidates] = logits
             self.marker.mark([self.text], whole)
             marked = whole[0, candidates]
-        self.offer(self.text, why_unmarked(self.text))
+        self.offer(self.text, *why_unmarked(self.marker, [self.text]))
         return marked
 
 
@@ -79,7 +79,7 @@ class MarkedSampler:
         token = int(self._chain.sample(context, index))
         if self._failures:
             raise self._failures[0]
-        self.text.extend([token])
+        extend([self.text], [[token]])
         return token
 
 

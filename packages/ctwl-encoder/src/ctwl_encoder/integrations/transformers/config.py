@@ -29,7 +29,7 @@ from ...models import open_bridge
 from ...nonces import nonces_for
 from ...options import BeaconOptions, MarkingOptions, ProxyOptions, check_beacon, strategy_for
 from .processor import SAVED, CTWLLogitsProcessor, Unmarked
-from .sampling import Sampling, refuse_continuous_batching, sampling_of_the_call, strategy_of
+from .sampling import refuse_continuous_batching, sampling_of_the_call, strategy_of
 
 _MAX_JSON = 1 << 20
 

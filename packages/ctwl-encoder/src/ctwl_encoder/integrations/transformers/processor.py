@@ -58,8 +58,8 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
     ``watermarking_config=ProcessorConfig(processor)`` it runs after all others, as ``race`` must.
     It reads only the ids that were generated, so beams may reorder and rows may end early.
 
-    At the first step it looks how ``generate`` chooses tokens, and refuses a strategy or place among the processors that
-    does not suit. In a loop of your own it cannot see this. One mistake goes unnoticed: a processor that is used for a
+    At the first step it looks how ``generate`` chooses tokens, and refuses a strategy or place among the processors
+    that does not suit. In a loop of your own it cannot see this. One mistake goes unnoticed: a processor that is used for a
     second call with the same prompts (its texts then carry the nonces of the first).
 
     Attributes:
