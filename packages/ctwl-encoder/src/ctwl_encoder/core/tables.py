@@ -70,8 +70,8 @@ class Memo:
         cells = 1 << (cells - 1).bit_length()
         return Table(np.zeros(cells, dtype=np.uint64), np.zeros((cells, self._width), dtype=np.int64))
 
-    def add(self, keys: NDArray[np.uint64], values: NDArray[Any]) -> None:
-        """Remember rows of integers, (n, width), by their keys, uint64 (n,)."""
+    def add(self, keys: NDArray[np.uint64], values: Any) -> None:
+        """Remember rows of integers, (n, width), by their keys, uint64 (n,); a key that is known gets another row."""
         if self._size + len(keys) > self._most:
             self.forget()
         if 2 * (self._size + len(keys)) > len(self.table.keys):

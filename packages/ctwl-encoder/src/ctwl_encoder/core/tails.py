@@ -7,7 +7,7 @@ from the bridge, which is exact.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -131,7 +131,7 @@ class Tails:
         return number
 
     def refresh(self, number: int) -> None:
-        """Note what the bridge has learnt of a tail in another way than by :meth:`join`."""
+        """Note what the bridge has learnt of a tail since it was noted here."""
         if len(self.bridge.continuations(self.tail(number)).joined) != self._merged.rows[number]:
             self._follow(number)
 
@@ -151,7 +151,7 @@ class Tails:
         else:
             step = self.bridge.step(self.tail(tail), token)
             assert step is not None  # noqa: S101 - it writes
-            self._steps.add(keys_of(tail, [token]), np.array([self._noted(step)]))
+            self._steps.add(keys_of(tail, [token]), self._noted(step))
 
     def noted(self, step: Step) -> NDArray[np.int32]:
         """A step as a row of :func:`.loops.resolve`: int32 (1, 6)."""
@@ -171,13 +171,12 @@ class Tails:
         found = np.empty((candidates.size, 2), dtype=np.int32)
         return found[: unknown(self._tokenized.table.keys, tails, candidates, found)]
 
-    def join(self, tail: int, candidates: Iterable[int], most: int) -> int:
-        """See :meth:`ctwl_protocol.bridge.Bridge.join`."""
+    def join(self, tail: int, candidates: Sequence[int], most: int) -> int:
+        """See :meth:`ctwl_protocol.bridge.Bridge.join`; another marker may have asked the bridge before."""
         used = self.bridge.join(self.tail(tail), candidates, most)
-        if used:
-            joined = list(self.bridge.continuations(self.tail(tail)).joined.intersection(candidates))
-            self._tokenized.add(keys_of(tail, joined), np.empty((len(joined), 0), dtype=np.int64))
-            self._follow(tail)
+        known = self.bridge.continuations(self.tail(tail)).joined
+        self._tokenized.add(keys_of(tail, sorted(known.intersection(candidates))), ())
+        self.refresh(tail)
         return used
 
     def forget(self, kept: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -218,9 +218,10 @@ class Texts:
         start, self._used = self._used, self._used + room
         if self._used > len(self.log.position):
             grown = Log.empty(2 * self._used)
-            size = len(self.log.position)
-            for old, new in zip(self.log, grown, strict=True):
-                np.copyto(new[:size], old)
+            old: Sequence[NDArray[Any]] = self.log
+            new: Sequence[NDArray[Any]] = grown
+            for column, whole in zip(old, new, strict=True):
+                whole[: len(column)] = column
             self.log = grown
         return start
 

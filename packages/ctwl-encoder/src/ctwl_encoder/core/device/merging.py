@@ -80,9 +80,7 @@ class Merging:
         by_tail: dict[int, set[int]] = {}
         for tail, candidate in zip(self._of_rows[new[:, 0]].tolist(), new[:, 1].tolist(), strict=True):
             by_tail.setdefault(tail, set()).add(candidate)
-        left, learnt = STEP_TEXT, False
+        left = STEP_TEXT
         for tail in sorted(by_tail, key=lambda tail: len(self._tails.tail(tail).text)):
-            used = self._tails.join(tail, sorted(by_tail[tail]), min(JOINED_TEXT, left))
-            left -= used
-            learnt |= used > 0
-        return learnt
+            left -= self._tails.join(tail, sorted(by_tail[tail]), min(JOINED_TEXT, left))
+        return bool(by_tail)

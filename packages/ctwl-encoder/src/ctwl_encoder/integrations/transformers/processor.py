@@ -59,8 +59,8 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
     It reads only the ids that were generated, so beams may reorder and rows may end early.
 
     At the first step it looks how ``generate`` chooses tokens, and refuses a strategy or place among the processors
-    that does not suit. In a loop of your own it cannot see this. One mistake goes unnoticed: a processor that is used for a
-    second call with the same prompts (its texts then carry the nonces of the first).
+    that does not suit. In a loop of your own it cannot see this. One mistake goes unnoticed: a processor that is used
+    for a second call with the same prompts (its texts then carry the nonces of the first).
 
     Attributes:
         marker: what does the marking.
