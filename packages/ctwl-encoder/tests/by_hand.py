@@ -20,7 +20,7 @@ Place = tuple[int, tuple[int, ...]]
 WORDS = " The council said that Washington's new bridge, in 2023, will cost $12.50 more:\n\n - the\tstate of the river"
 
 LEAST, FURTHER = 0.01, 0.2
-"""The mass that a place needs under ``delta``, the likeliest place and the others."""
+"""The mass that a place needs under ``delta``: the likeliest place, and others. What was marked before needs none."""
 
 
 class TextByHand:
@@ -29,7 +29,7 @@ class TextByHand:
     def __init__(self, bridge: Bridge, strategy: Strategy, payload: Payload, strength: float) -> None:
         self.bridge, self.strategy, self.payload, self.strength = bridge, strategy, payload, strength
         self.profile, self.written, self.settled = bridge.proxy.profile, bridge.start(), list[int]()
-        self.ended = False
+        self.ended, self.lately = False, set[tuple[Place, tuple[int, ...]]]()
 
     def extend(self, token: int) -> None:
         step = self.bridge.step(self.written.tail, token)
@@ -84,8 +84,10 @@ class TextByHand:
             return marked
         branches.sort(key=lambda one: -one[0].mass.sum())
         for number, (branch, place, before) in enumerate(branches):
-            if branch.mass.sum() >= (FURTHER if number else LEAST):
-                weights = self.bridge.proxy.weights(np.array([before[-self.profile.prefix_length :]]))
+            prefix = tuple(before[-self.profile.prefix_length :])
+            if branch.mass.sum() >= (FURTHER if number else LEAST) or (place, prefix) in self.lately:
+                self.lately.add((place, prefix))
+                weights = self.bridge.proxy.weights(np.array([prefix]))
                 seed = np.array([self.seed(place)], dtype=np.uint32)
                 inside = reference.members(weights, seed, self.profile.sigma)[0]
                 marked[branch.candidates[inside[branch.tokens]]] += np.float32(self.strength)

@@ -16,7 +16,7 @@ from by_hand import WORDS, made_logits
 from ctwl_encoder import Bridge
 from ctwl_encoder.core import marker as core_marker
 from ctwl_encoder.core.device import candidates
-from ctwl_encoder.core.device import marker as marker_module
+from ctwl_encoder.core.device import step as step_module
 from ctwl_encoder.core.device.marker import DeviceMarker
 from ctwl_encoder.core.host import probabilities
 from ctwl_encoder.core.payload import Payload
@@ -126,7 +126,7 @@ def test_texts_that_take_turns_keep_their_marks(bridge: Bridge, smollm2: tuple[A
 def test_a_marker_that_has_warmed_up_marks_as_another(
     bridge: Bridge, smollm2: tuple[Any, Any], device: torch.device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tables, tables_of = list[Any](), marker_module.Tables.of
+    tables, tables_of = list[Any](), step_module.Tables.of
 
     def made(of: Any) -> Any:
         found = tables_of(*of)
@@ -135,7 +135,7 @@ def test_a_marker_that_has_warmed_up_marks_as_another(
 
     warm, cold = DeviceMarker(bridge, Strategy.RACE), DeviceMarker(bridge, Strategy.RACE)
     with monkeypatch.context() as patched:
-        patched.setattr(marker_module.Tables, "of", classmethod(lambda cls, *of: made(of)))
+        patched.setattr(step_module.Tables, "of", classmethod(lambda cls, *of: made(of)))
         warm.warm_up(len(bridge.vocabulary), device)
     assert tables and not any(table() for table in tables)  # an engine may take back what is made while it starts
     rows = []

@@ -202,12 +202,19 @@ class Marker(ABC):
         start, stop = tails[columns.tail[rows], :2].T
         return np.asarray(columns.settled[rows] + stop - start)
 
-    def evidence(self, text: int) -> Evidence:
-        """The evidence of a text that may be expected, see :func:`.expected_evidence.expected_evidence`."""
-        strength = float(self.texts.columns.strength[text])
-        return expected_evidence(self.texts.of(text), self.strategy, strength, own=self.bridge.own)
+    def evidence(self, text: int, below: int | None = None) -> Evidence:
+        """The evidence of a text that may be expected, see :func:`.expected_evidence.expected_evidence`.
 
-    def chance_found(self, text: int) -> float:
+        Args:
+            text: its number.
+            below: where only the reader's tokens before this position count.
+        """
+        written, strength = self.texts.of(text), float(self.texts.columns.strength[text])
+        if below is not None:
+            written = written.part(written.position < below)
+        return expected_evidence(written, self.strategy, strength, own=self.bridge.own)
+
+    def chance_found(self, text: int, below: int | None = None) -> float:
         """How likely a reader finds a text's record, all of its codes, see :func:`.expected_evidence.chance_found`."""
-        bits = self.evidence(text).read / math.log(2)
+        bits = self.evidence(text, below).read / math.log(2)
         return chance_found(bits, needed_bits(self.profile, int(self.texts.columns.codes[text])))

@@ -6,6 +6,7 @@ back, and it is finished. Nothing here needs torch.
 
 from __future__ import annotations
 
+import weakref
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from ctwl_protocol.records.beacon import NONCE_COUNT
 
 from ..core.marker import Marker
 from ..core.strategies import Strategy
+from ..core.texts import Texts
 from .log import TextLog, began, finished
 from .note import Note
 from .policy import Policy
@@ -59,9 +61,23 @@ class Served:
     _drafts: Sequence[int] = field(default=(), init=False)
     _offered: list[str | None] = field(default_factory=list, init=False)
     """Why the rows of the last step were not marked, None where they were."""
+    _held: set[int] = field(default_factory=set, init=False)
+    """The numbers of its texts; they are free once nobody has this object any more."""
 
     def __post_init__(self) -> None:
-        self.text = self.marker.texts.copy(self.empty)
+        self._held.add(self.empty)
+        self.text = self._copy(self.empty)
+        weakref.finalize(self, _free, self.marker.texts, self._held).atexit = False
+
+    def _copy(self, text: int) -> int:
+        copied = self.marker.texts.copy(text)
+        self._held.add(copied)
+        return copied
+
+    def _forget(self, texts: Sequence[int]) -> None:
+        for text in texts:
+            self.marker.texts.free(text)
+            self._held.remove(text)
 
     @classmethod
     def begin(cls, policy: Policy, request: Request, marker: Marker, note: Note, **more: Any) -> Self:
@@ -91,15 +107,15 @@ class Served:
         how: dict[str, Any] = {"number": number, "nonces": self.request.nonces or NONCE_COUNT}
         strength = self.request.strength_of(self.request.strategy)
         before, self.empty = self.empty, self.marker.start(texts.payloads[self.empty], strength, prompt, **how)
-        texts.free(before)
+        self._held.add(self.empty)
+        self._forget([before])
         self.restart()
         self.begun = {**self.begun, "nonce": texts.payloads[self.empty].carried[0] % NONCE_COUNT}
 
     def restart(self) -> None:
         """Begin the text anew: the engine went back."""
-        self._forget_drafts()
-        self.marker.texts.free(self.text)
-        self.tokens, self.text = [], self.marker.texts.copy(self.empty)
+        self._forget([self.text, *self.ahead[1:]])
+        self.tokens, self.ahead, self.text = [], [], self._copy(self.empty)
 
     def new_in(self, output: Sequence[int]) -> list[int]:
         """The tokens of an engine's own list that are new; all of them, if the engine went back."""
@@ -110,16 +126,11 @@ class Served:
 
     def draft(self, tokens: Sequence[int]) -> None:
         """Look ahead: these tokens may follow."""
-        self._forget_drafts()
+        self._forget(self.ahead[1:])
         self._drafts, self.ahead = tokens, [self.text]
         for token in tokens:
-            self.ahead.append(self.marker.texts.copy(self.ahead[-1]))
+            self.ahead.append(self._copy(self.ahead[-1]))
             self.marker.extend(self.ahead[-1:], [token])
-
-    def _forget_drafts(self) -> None:
-        for text in self.ahead[1:]:
-            self.marker.texts.free(text)
-        self.ahead = []
 
     def offer(self, text: int, unmarked: str | None) -> None:
         """A step has offered the next token of the text, or of the text with drafts.
@@ -139,7 +150,8 @@ class Served:
         """All tokens that were drawn since the last step were added to the text."""
         self._draw(len(tokens))
         self.tokens += tokens
-        self._forget_drafts()
+        self._forget(self.ahead[1:])
+        self.ahead = []
 
     def finish(self) -> None:
         """The text is finished, or put off: count its evidence, and note it. Nothing is done the second time."""
@@ -154,14 +166,16 @@ class Served:
         if self.log is not None and self.drawn:
             line = self.note.process, self.note.line
             self.log.write([finished(self.begun, line, self.drawn, chance, evidence, again=self.again)])
-        self._forget_drafts()
-        for text in (self.text, self.empty):
-            self.marker.texts.free(text)
 
     def _draw(self, count: int) -> None:
         """So many tokens were drawn from the rows of the last step."""
         self.drawn.update(self._offered[:count])
         self._offered = []
+
+
+def _free(texts: Texts, held: set[int]) -> None:
+    for text in held:
+        texts.free(text)
 
 
 def extend(served: Sequence[Served], tokens: Sequence[Sequence[int]]) -> None:

@@ -75,16 +75,20 @@ class DeviceMarker(Marker):
             size: tokens in a row of the logits.
             device: where the logits will be.
         """
-        self.places([])
-        self.extend([], [])
-        self._tails.warm_up()
-        self._seeds.warm_up()
+        self.warm_up_host()
         logits, none = torch.zeros((1, size), device=device), np.zeros(1, dtype=np.int32)
         likely, tables = torch.softmax(logits, dim=-1), self._tables_for(logits)
         for step in DeviceStep.of_every_kind(device):
             self._merging.report(likely, tables, step, none)
             self._form_on(device)(logits, likely, tables, step)
         self._tables.clear()  # an engine that loads its model may take back what was made at the same time
+
+    def warm_up_host(self) -> None:
+        """Compile the loops, and learn what each token of the model and each context of one token makes of a text."""
+        self._tails.warm_up()
+        self._seeds.warm_up()
+        self.places([])
+        self.extend([], [])
 
     def mark(self, texts: Sequence[int], logits: torch.Tensor, *, wait: bool = True) -> None:
         """See :meth:`ctwl_encoder.core.marker.Marker.mark`. Under ``delta`` the host waits for the device.
