@@ -156,8 +156,8 @@ def measured(bridge: Bridge, strategy: Strategy, tokens: np.ndarray, logits: tor
     steps, reported = stepped(marker, tokens, logits)
     kept = {name: float(np.median([each[name] for each in steps[WARM_UP:]])) for name in steps[0]}
     alone = [host_alone(bridge, strategy, tokens, reported, logits.shape[2]) for _ in range(RUNS)]
-    for times, again in ((0, ""), (1, ", tails known")):
-        least = np.min([np.median(run[times][WARM_UP:], axis=0) for run in alone], axis=0).tolist()
+    for which, again in ((0, ""), (1, ", tails known")):
+        least = np.min([np.median(run[which][WARM_UP:], axis=0) for run in alone], axis=0).tolist()
         kept |= dict(zip((f"host alone, places{again}", f"host alone, candidates{again}"), least, strict=True))
     times = {name: round(1e3 * kept[name], 2) for name in kept if not name.startswith("bytes")}
     sizes = {f"{name}, a row": round(kept[name] / len(tokens)) for name in kept if name.startswith("bytes")}
