@@ -119,9 +119,7 @@ class _Observing(Encoder):
         for tokens in sorted((each for each in LENGTHS if each <= whole.tokens), reverse=True):
             text = self.tokenizer.decode(row[:tokens], skip_special_tokens=True, clean_up_tokenization_spaces=False)
             count = len(self.proxy.tokenizer.encode(text))
-            while state.last is not None and state.last.position >= count:
-                state = replace(state, last=state.last.previous)
-            foretold = processor.marker.chance_found(state)
+            foretold = processor.marker.chance_found(state, below=count)
             parts[tokens] = replace(whole, text=text, tokens=tokens, chance_found=foretold)
         self.parts[id(whole)] = parts
         return whole

@@ -1,8 +1,8 @@
 """What does marking cost a server at each step, on the device and on the host?
 
 Rows of a batch are different texts, with the logits of SmolLM2 over a provider's vocabulary at their places. At each
-step all texts grow by a token, and all rows are marked. Each setting has a bridge of its own, so caches are cold, but
-for the steps of the warm-up. The time is split in three:
+step all texts grow by a token, and all rows are marked. Each setting has a bridge of its own, so no tail is known but
+those of the steps of the warm-up. The time is split in three:
 
 - before the logits: reading the new tokens and planning the places, which a server does during its forward pass;
 - on the device: softmax, and the strategy's passes over the vocabulary;
@@ -10,8 +10,9 @@ for the steps of the warm-up. The time is split in three:
 
 Here the device is the processor: its passes over the vocabulary empty the processor's caches at each step, and the host
 begins with empty ones. On a server with a GPU they do not, and candidates are tokenized during the next step's forward
-pass. So the host's work is measured by itself too, in its two parts, with what the device reported at each step. Other
-work on the machine only adds to it, so it is measured several times, each time from cold caches, and the least counts.
+pass. So the host's work is measured by itself too, in its two parts, with what the device reported at each step: when
+tails are new, and once more when they are known. Other work on the machine only adds to it, so it is measured several
+times, and the least counts.
 
 Beside them the plain sampler on the same logits, torch's softmax and multinomial; and the bytes that are copied to the
 device and back, for a row.
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 import pydoc_data.topics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from copy import copy
 from typing import Any, TypeVar
 from unittest.mock import patch
@@ -32,13 +33,12 @@ from numpy.typing import NDArray
 
 from ctwl_encoder import Bridge
 from ctwl_encoder.core.device import marker as device_marker
-from ctwl_encoder.core.device import merging, step
+from ctwl_encoder.core.device import merging
 from ctwl_encoder.core.device.forms import has_kernels
 from ctwl_encoder.core.device.marker import DeviceMarker
-from ctwl_encoder.core.device.step import Later
 from ctwl_encoder.core.payload import Payload
+from ctwl_encoder.core.shares import SHARE
 from ctwl_encoder.core.strategies import Strategy
-from ctwl_encoder.core.text_state import TextState
 from ctwl_encoder.models import load_model
 from ctwl_protocol.proxy import open_proxy
 from ctwl_protocol.text.normalization import normalize
@@ -114,7 +114,7 @@ def stepped(
     with (
         patch.object(marker, "places", clock.timed("before", marker.places)),
         patch.object(marker.bridge, "join", clock.timed("after", marker.bridge.join)),
-        patch.object(step, "to_host", counted),
+        patch.object(device_marker, "to_host", counted),
         patch.object(merging, "to_host", counted),
         torch.inference_mode(),
     ):
@@ -129,7 +129,7 @@ def stepped(
             with patch.object(marker, "places", return_value=places):
                 marker.mark(texts, given)
             whole, again = time.perf_counter() - start, clock.parts.get("after", 0.0)
-            texts = clock.timed("before", extended)(marker, texts, tokens[:, place].tolist())
+            clock.timed("before", marker.extend)(texts, tokens[:, place].tolist())
             arrays = (places.rows, places.place_of, places.seeds, places.joined, places.seen)
             steps.append(
                 {
@@ -144,44 +144,34 @@ def stepped(
     return steps, reported
 
 
-def started(marker: DeviceMarker, count: int) -> list[TextState]:
+def started(marker: DeviceMarker, count: int) -> list[int]:
     """Texts of which nothing is written, each with another code."""
-    return [marker.start(Payload((code,)), 2.0) for code in range(count)]
-
-
-def extended(marker: DeviceMarker, texts: Sequence[TextState], tokens: Sequence[int]) -> list[TextState]:
-    """The texts with their next tokens."""
-    marker.look_up(texts, tokens)
-    return [marker.extend(text, token) for text, token in zip(texts, tokens, strict=True)]
+    return [marker.start(Payload((code,)), SHARE) for code in range(count)]
 
 
 def measured(bridge: Bridge, strategy: Strategy, tokens: np.ndarray, logits: torch.Tensor) -> dict[str, Any]:
     """Medians over the steps for one batch, int64 (rows, steps)."""
-    steps, reported = stepped(DeviceMarker(bridge, strategy), tokens, logits)
+    marker = DeviceMarker(bridge, strategy)
+    marker.warm_up(logits.shape[2], logits.device)
+    steps, reported = stepped(marker, tokens, logits)
     kept = {name: float(np.median([each[name] for each in steps[WARM_UP:]])) for name in steps[0]}
     alone = [host_alone(bridge, strategy, tokens, reported, logits.shape[2]) for _ in range(RUNS)]
-    names = "host alone, places", "host alone, candidates"
-    least = np.min([np.median(each[WARM_UP:], axis=0) for each in alone], axis=0)
-    kept |= dict(zip(names, least.tolist(), strict=True))
+    for which, again in ((0, ""), (1, ", tails known")):
+        least = np.min([np.median(run[which][WARM_UP:], axis=0) for run in alone], axis=0).tolist()
+        kept |= dict(zip((f"host alone, places{again}", f"host alone, candidates{again}"), least, strict=True))
     times = {name: round(1e3 * kept[name], 2) for name in kept if not name.startswith("bytes")}
     sizes = {f"{name}, a row": round(kept[name] / len(tokens)) for name in kept if name.startswith("bytes")}
     ratio = round(kept["device"] / kept["plain sampler"], 3)
     return {"milliseconds": times, **sizes, "device, over the plain sampler": ratio}
 
 
-class Everywhere(Later):
-    """Probabilities that take no memory: all tokens have the same."""
-
-    def __init__(self, matrix: torch.Tensor) -> None:
-        super().__init__(torch.full((1, 1), 0.1).expand(matrix.shape))
-
-
 def host_alone(
     bridge: Bridge, strategy: Strategy, tokens: np.ndarray, reported: Mapping[int, torch.Tensor], size: int
-) -> NDArray[np.float64]:
+) -> list[NDArray[np.float64]]:
     """Seconds of the host's work at each step, as on a server with a GPU: reading and places, then candidates.
 
-    The logits are torch's "meta" tensors, which have a shape and no numbers, so nothing is done on a device.
+    The logits are torch's "meta" tensors, which have a shape and no numbers, so nothing is done on a device. All of it
+    is done twice: the second time, all tails are known, as most are on a server that has run for long.
 
     Args:
         bridge: from the model's vocabulary to the proxy's; a copy that remembers nothing is used.
@@ -191,27 +181,30 @@ def host_alone(
         size: of the vocabulary.
 
     Returns:
-        float64 (steps, 2).
+        Twice float64 (steps, 2).
     """
-    cold, clock, steps = copy(bridge), Clock(), list[tuple[float, float]]()
+    cold, clock, found = copy(bridge), Clock(), []
     cold.forget()
     marker, logits = DeviceMarker(cold, strategy), torch.empty((len(tokens), size), device="meta")
-    texts = started(marker, len(tokens))
-    extend = clock.timed("places", extended)
+    marker.warm_up_host()
+    extend = clock.timed("places", marker.extend)
     with (
-        patch.object(cold, "join", clock.timed("candidates", cold.join)),
         patch.object(marker, "places", clock.timed("places", marker.places)),
+        patch.object(marker._merging, "learn", clock.timed("candidates", marker._merging.learn)),
+        patch.object(marker, "_chances", lambda texts, _: np.full(len(texts), 0.1, dtype=np.float32)),
         patch.object(merging, "merging") as recorded,
         patch.object(device_marker, "form_of", lambda *_: lambda *_: None),
-        patch.object(device_marker, "Later", Everywhere),
     ):
-        for place, written in enumerate(tokens.T.tolist()):
-            clock.parts = {}
-            recorded.return_value = reported.get(place)
-            marker.mark(texts, logits, wait=False)
-            texts = extend(marker, texts, written)
-            steps.append((clock.parts["places"], clock.parts.get("candidates", 0.0)))
-    return np.array(steps)
+        for _ in range(2):
+            texts, steps = started(marker, len(tokens)), list[tuple[float, float]]()
+            for place, written in enumerate(tokens.T.tolist()):
+                clock.parts = {}
+                recorded.return_value = reported.get(place)
+                marker.mark(texts, logits, wait=False)
+                extend(texts, written)
+                steps.append((clock.parts["places"], clock.parts.get("candidates", 0.0)))
+            found.append(np.array(steps))
+    return found
 
 
 @experiment(quick={"steps": 28}, steps=48)

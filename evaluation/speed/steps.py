@@ -25,7 +25,7 @@ from ctwl_protocol.text.normalization import normalize
 
 from ..shared import real_models
 from ..shared.experiment import OFFLINE, SAMPLED, Options, Result, experiment
-from .serving import WARM_UP, extended, started
+from .serving import WARM_UP, started
 
 T = TypeVar("T")
 MODEL = "qwen2.5-coder-0.5b"
@@ -35,16 +35,17 @@ PAST = 100
 
 
 class Marking:
-    """Texts that are marked by one strategy, each with another code, from cold caches."""
+    """Texts that are marked by one strategy, each with another code, by a marker that is as new as its server."""
 
     def __init__(self, bridge: Bridge, strategy: Strategy, count: int) -> None:
         self._marker = DeviceMarker(bridge, strategy)
+        self._marker.warm_up_host()
         self._texts = started(self._marker, count)
 
     def step(self, logits: torch.Tensor, tokens: list[int]) -> None:
         """Mark a step's logits, float32 (rows, size), in place; then the texts have these tokens."""
         self._marker.mark(self._texts, logits)
-        self._texts = extended(self._marker, self._texts, tokens)
+        self._marker.extend(self._texts, tokens)
 
 
 def drawn(logits: torch.Tensor) -> torch.Tensor:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from bigrams import Bigrams
+from by_hand import positions_of
 from many_scripts import TEXT
 from transformers import (
     BertConfig,
@@ -17,11 +18,9 @@ from transformers import (
 
 from ctwl_encoder import Bridge, Encoder
 from ctwl_encoder.core.device.marker import DeviceMarker
-from ctwl_encoder.core.expected_evidence import marked_positions
 from ctwl_encoder.core.payload import Payload
 from ctwl_encoder.core.shares import SHARE
 from ctwl_encoder.core.strategies import Strategy
-from ctwl_encoder.core.text_state import TextState
 from ctwl_encoder.integrations.transformers import CTWLLogitsProcessor
 from ctwl_encoder.models import load_tokenizer
 from ctwl_protocol.errors import ModelUnsuitable
@@ -41,20 +40,17 @@ def test_a_step_that_settles_many_tokens_keeps_their_marks(proxy: Proxy) -> None
         "input_ids"
     ]
     text = marker.start(Payload((77,)), SHARE)
+    columns = marker.texts.columns
     for token in ids:
         chances = np.full((1, len(tokenizer)), -20.0, dtype=np.float32)
         chances[0, [token, *ids[:40]]] = 0.0
         marker.mark([text], torch.from_numpy(chances))
-        text = marker.extend(text, token)
-    before = sum(1 for _ in marked_positions(text.last))
-    assert len(text.written) - text.written.count > 10 and before > 10
-    settled = text.written.count
-    text = marker.extend(text, tokenizer(" a")["input_ids"][0])
-    assert text.written.count - settled > 10
-    assert sum(1 for _ in marked_positions(text.last)) >= before - 1
-    assert {place: sorted(tokens) for place, tokens in text.seen().items() if tokens} == {
-        place: sorted(tokens) for place, tokens in TextState(text.payload, 2.0, text.written, text.last).seen().items()
-    }
+        marker.extend([text], [token])
+    before, settled = len(marker.texts.of(text).marked.token), int(columns.settled[text])
+    assert marker.lengths([text])[0] - settled > 10 and before > 10
+    marker.extend([text], [tokenizer(" a")["input_ids"][0]])
+    assert columns.settled[text] - settled > 10
+    assert len(marker.texts.of(text).marked.token) >= before - 1
 
 
 @pytest.mark.slow
@@ -85,9 +81,9 @@ def test_the_text_that_is_handed_out_is_the_text_that_was_marked(mistral: Any, o
         given = torch.from_numpy(np.concatenate([prompt, ids[None, :length]], axis=1))
         processor(given, 4 * torch.randn(1, len(mistral), generator=torch.Generator().manual_seed(length)))
     read = offline_proxy.tokenizer.encode(mistral.decode(ids)).tolist()
-    marks = list(marked_positions(processor.text(Payload((9,)), ids).last))
+    marks = positions_of(processor.marker.texts.of(processor.text(Payload((9,)), ids)).marked)
     assert len(marks) > 150
-    assert all(read[mark.position] == mark.token and read[mark.position - 1] == mark.context[0] for mark in marks)
+    assert all(read[position] == token for position, token in marks)
 
 
 def test_models_that_write_no_text_are_refused_before_generation(offline_proxy: Proxy) -> None:

@@ -1,4 +1,4 @@
-"""The device path marks as the NumPy reference does, and lets next to nothing leave the device.
+"""What marking on a device keeps, and that it lets next to nothing leave the device.
 
 What takes ``device`` runs on a GPU too, where there is one: there by the kernels.
 """
@@ -11,96 +11,20 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from by_hand import WORDS, made_logits
 
 from ctwl_encoder import Bridge
+from ctwl_encoder.core import marker as core_marker
 from ctwl_encoder.core.device import candidates
-from ctwl_encoder.core.device import marker as marker_module
+from ctwl_encoder.core.device import step as step_module
 from ctwl_encoder.core.device.marker import DeviceMarker
-from ctwl_encoder.core.expected_evidence import marked_positions
-from ctwl_encoder.core.host import HostMarker, probabilities
-from ctwl_encoder.core.marker import Marker
+from ctwl_encoder.core.host import probabilities
 from ctwl_encoder.core.payload import Payload
 from ctwl_encoder.core.shares import SHARE
 from ctwl_encoder.core.strategies import Strategy
-from ctwl_encoder.core.text_state import TextState
 from ctwl_encoder.options import MarkingOptions
 from ctwl_protocol.partition import reference
 from ctwl_protocol.proxy import Proxy, open_proxy
-
-WORDS = " The council said that Washington's new bridge, in 2023, will cost $12.50 more:\n\n - the\tstate of the river"
-
-
-def made_logits(bridge: Bridge, rows: int, seed: int, spread: float = 3.0) -> np.ndarray:
-    """Logits in which some tokens are likely and most are not."""
-    rng = np.random.default_rng(seed)
-    logits = rng.normal(scale=spread, size=(rows, len(bridge.vocabulary))).astype(np.float32)
-    logits[:, rng.choice(logits.shape[1], 40)] += 12.0
-    return logits
-
-
-def test_the_device_path_gives_the_chances_that_the_reference_gives(
-    bridge: Bridge, smollm2: tuple[Any, Any], device: torch.device
-) -> None:
-    """Along a text with words, white space, digits and signs; several texts in a batch, each at another place.
-
-    The texts have shares of their own.
-    """
-    ids = smollm2[1](WORDS)["input_ids"]
-    reference, tried = HostMarker(bridge, Strategy.RACE), DeviceMarker(bridge, Strategy.RACE)
-    texts: dict[Marker, list[TextState]] = {
-        marker: [marker.start(Payload((code,)), share) for code, share in ((5, 0.8), (77, 0.05), (4242, 0.5))]
-        for marker in (reference, tried)
-    }
-    changed = 0
-    for step in range(len(ids) - 2):
-        logits = made_logits(bridge, 3, step)
-        expected, marked = logits.copy(), torch.tensor(logits, device=device)
-        reference.mark(texts[reference], expected)
-        tried.mark(texts[tried], marked)
-        # NumPy's softmax and torch's differ in the last bits, which a race multiplies.
-        np.testing.assert_allclose(marked.cpu().numpy(), expected, rtol=0, atol=1e-3)
-        changed += int((expected != logits).any(axis=1).sum())
-        for marker, rows in texts.items():
-            texts[marker] = [marker.extend(text, ids[step + place]) for place, text in enumerate(rows)]
-        assert [text.seen() for text in texts[tried]] == [text.seen() for text in texts[reference]]
-    assert changed > len(ids)
-
-
-@pytest.mark.parametrize("twin", [False, True])
-def test_the_device_path_favours_the_tokens_that_the_reference_favours(
-    bridge: Bridge, smollm2: tuple[Any, Any], device: torch.device, twin: bool
-) -> None:
-    """Bit for bit, with deltas of their own, and with the same marks and hits afterwards."""
-    ids, rows = smollm2[1](WORDS)["input_ids"], range(3)
-    bridge = Bridge(smollm2[1], Proxy(bridge.proxy.profile.vanilla(), bridge.proxy.tokenizer)) if twin else bridge
-    on_host, on_device = HostMarker(bridge, Strategy.DELTA), DeviceMarker(bridge, Strategy.DELTA)
-    markers: list[Marker] = [on_host, on_device]
-    texts = {
-        marker: [marker.start(Payload((code,)), 1.5 + row) for row, code in enumerate((5, 77, 4242))]
-        for marker in markers
-    }
-    changed = 0
-    for step in range(20):
-        logits = made_logits(bridge, 3, step)
-        if step % 3:
-            logits[:, ids[step]] += 14.0  # words that go on, whose first place comes back
-        found, expected = torch.tensor(logits, device=device), logits.copy()
-        on_host.mark(texts[on_host], expected)
-        on_device.mark(texts[on_device], found)
-        np.testing.assert_array_equal(found.cpu().numpy(), expected)
-        changed += int((expected != logits).any(axis=1).sum())
-        for marker in markers:
-            written = [ids[step + row] for row in rows]
-            if isinstance(marker, DeviceMarker) and step % 2:
-                marker.look_up(texts[marker], written)
-            texts[marker] = [marker.extend(text, token) for text, token in zip(texts[marker], written, strict=True)]
-        marks = [
-            [[mark._replace(chance=0, previous=None) for mark in marked_positions(text.last)] for text in texts[marker]]
-            for marker in markers
-        ]
-        assert marks[0] == marks[1]
-    assert changed > 20
-    assert {mark.hit for mark in marked_positions(texts[on_device][0].last)} == {0.0, 1.0}
 
 
 def test_membership_on_a_device_is_that_of_the_reference(offline_proxy: Proxy, device: torch.device) -> None:
@@ -132,10 +56,11 @@ def test_rows_that_share_a_text_are_marked_once(bridge: Bridge, smollm2: tuple[A
     text = marker.start(Payload((5,)), SHARE)
     ids = smollm2[1](WORDS)["input_ids"]
     for token in ids[:14]:
-        text = marker.extend(text, token)
+        marker.extend([text], [token])
     marker.mark([text, text], torch.tensor(made_logits(bridge, 2, 1), device=device))
-    (mark,) = marked_positions(marker.extend(text, ids[14]).last)
-    assert mark.position == len(text.written)
+    length = marker.lengths([text])[0]
+    marker.extend([text], [ids[14]])
+    assert marker.texts.of(text).marked.position.tolist() == [length]
 
 
 def test_a_text_that_is_read_anew_is_marked_as_before(
@@ -150,11 +75,13 @@ def test_a_text_that_is_read_anew_is_marked_as_before(
         found[1] = found[0]
         marker.mark([text, anew], found)
         assert torch.equal(found[0], found[1])
-        text, anew = marker.extend(text, token), marker.start(Payload((5,)), SHARE)
+        marker.texts.free(anew)
+        anew = marker.start(Payload((5,)), SHARE)
+        marker.extend([text], [token])
         for known in ids[: number + 1]:
-            anew = marker.extend(anew, known)
-        assert anew.seen() == text.seen()
-    assert max(map(len, text.seen().values())) > 1  # contexts came back
+            marker.extend([anew], [known])
+        assert marker.texts.of(anew).pairs.tolist() == marker.texts.of(text).pairs.tolist()
+    assert len(set(marker.texts.of(text).key.tolist())) < len(marker.texts.of(text).key)  # contexts came back
 
 
 def test_the_places_of_a_step_are_bounded(
@@ -165,13 +92,13 @@ def test_the_places_of_a_step_are_bounded(
     texts = [marker.start(Payload((code,)), SHARE) for code in (5, 77, 4242)]
     most = 0
     for number, token in enumerate(ids):
-        texts = [marker.extend(text, token) for text in texts]
+        marker.extend(texts, [token] * 3)
         marker.mark(texts, torch.from_numpy(made_logits(bridge, 3, number)))
         most = max(most, len(marker.places(texts)))
         with monkeypatch.context() as patched:
-            patched.setattr(marker_module, "MOST_PLACES", 3)
+            patched.setattr(core_marker, "MOST_PLACES", 3)
             places = marker.places(texts)
-            assert {path for _, path, _ in places.places} <= {text.written.tail.tokens for text in texts} | {()}
+            assert places.owner.tolist() == list(range(len(places)))  # a place for each row
             assert len(places) <= 3
             marker.mark(texts, torch.from_numpy(made_logits(bridge, 3, number)))
     assert most > 3
@@ -189,9 +116,9 @@ def test_texts_that_take_turns_keep_their_marks(bridge: Bridge, smollm2: tuple[A
                 marker.mark([texts[i]], torch.from_numpy(made_logits(bridge, 1, number)))
                 other = texts[1 - i]
                 if number or i:
-                    texts[1 - i] = marker.extend(other, ids[number - 1] if i == 0 else token)
-        marked.append([len(list(marked_positions(text.last))) for text in texts])
-        seen.append([text.seen() for text in texts])
+                    marker.extend([other], [ids[number - 1] if i == 0 else token])
+        marked.append([len(marker.texts.of(text).marked.token) for text in texts])
+        seen.append([marker.texts.of(text).pairs.tolist() for text in texts])
     assert min(marked[0]) > 20 and marked[1] == [0, 0]
     assert seen[0] == seen[1]
 
@@ -199,7 +126,7 @@ def test_texts_that_take_turns_keep_their_marks(bridge: Bridge, smollm2: tuple[A
 def test_a_marker_that_has_warmed_up_marks_as_another(
     bridge: Bridge, smollm2: tuple[Any, Any], device: torch.device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tables, tables_of = list[Any](), marker_module.Tables.of
+    tables, tables_of = list[Any](), step_module.Tables.of
 
     def made(of: Any) -> Any:
         found = tables_of(*of)
@@ -208,14 +135,14 @@ def test_a_marker_that_has_warmed_up_marks_as_another(
 
     warm, cold = DeviceMarker(bridge, Strategy.RACE), DeviceMarker(bridge, Strategy.RACE)
     with monkeypatch.context() as patched:
-        patched.setattr(marker_module.Tables, "of", classmethod(lambda cls, *of: made(of)))
+        patched.setattr(step_module.Tables, "of", classmethod(lambda cls, *of: made(of)))
         warm.warm_up(len(bridge.vocabulary), device)
     assert tables and not any(table() for table in tables)  # an engine may take back what is made while it starts
     rows = []
     for marker in (warm, cold):
         text = marker.start(Payload((5,)), SHARE)
         for token in smollm2[1](WORDS)["input_ids"]:
-            text = marker.extend(text, token)
+            marker.extend([text], [token])
         rows.append(torch.tensor(made_logits(bridge, 1, 3), device=device))
         marker.mark([text], rows[-1])
     assert not torch.equal(rows[0], torch.tensor(made_logits(bridge, 1, 3), device=device))
@@ -248,7 +175,7 @@ def test_what_leaves_the_device_is_a_few_bytes_a_row(
             logits = torch.from_numpy(made_logits(bridge, rows, step))
             copied = 0
             marker.mark(texts, logits)
-            texts = [marker.extend(text, ids[step + row]) for row, text in enumerate(texts)]
+            marker.extend(texts, ids[step : step + rows])
             assert copied <= most * rows
         assert copied > 0
 
@@ -270,27 +197,8 @@ def test_the_probabilities_of_one_step_alone_are_kept(
     texts = [marker.start(Payload((5,)), SHARE)]
     for step in range(16):
         marker.mark(texts, torch.from_numpy(made_logits(bridge, 1, step)))
-        texts = [marker.extend(texts[0], ids[step])]
+        marker.extend(texts, [ids[step]])
     assert len(alive) > 4 and set(alive) == {0}
-
-
-def test_what_was_written_is_looked_up_for_all_texts_at_once(
-    bridge: Bridge, smollm2: tuple[Any, Any], device: torch.device
-) -> None:
-    """A device is asked once a step, and the marks are those of texts that ask one by one."""
-    ids, marks = smollm2[1](WORDS)["input_ids"], []
-    for together in (True, False):
-        marker = DeviceMarker(bridge, Strategy.RACE)
-        texts = [marker.start(Payload((code,)), SHARE) for code in range(4)]
-        for step in range(16):
-            marker.mark(texts, torch.tensor(made_logits(bridge, 4, step), device=device))
-            tokens = [ids[step + row] for row in range(4)]
-            if together:
-                marker.look_up(texts, tokens)
-            texts = [marker.extend(text, token) for text, token in zip(texts, tokens, strict=True)]
-        marks.append([list(marked_positions(text.last)) for text in texts])
-    assert marks[0] == marks[1]
-    assert all(marks[0])
 
 
 @pytest.mark.parametrize("strategy", Strategy)
@@ -300,7 +208,7 @@ def test_the_logits_of_a_step_return_to_no_module(strategy: Strategy) -> None:
     marker, passed = DeviceMarker(bridge, strategy), list[str]()
     text = marker.start(Payload((5,)), MarkingOptions().strength_of(strategy))
     for letter in b"The council said":
-        text = marker.extend(text, letter)
+        marker.extend([text], [letter])
 
     def watch(frame: FrameType, event: str, _: object) -> None:
         module = str(frame.f_globals.get("__name__")).rpartition(".")[2]

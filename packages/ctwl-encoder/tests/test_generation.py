@@ -27,9 +27,10 @@ from transformers import (
 from ctwl_decoder import Decoder
 from ctwl_encoder import CTWLLogitsProcessor, CTWLWatermarkingConfig, Encoder, Strategy
 from ctwl_encoder.command import main
-from ctwl_encoder.core.expected_evidence import expected_bits, expected_evidence, marked_positions, needed_tokens
+from ctwl_encoder.core.expected_evidence import expected_evidence, needed_tokens
 from ctwl_encoder.core.payload import Payload, Seeds
 from ctwl_encoder.core.shares import SHARE
+from ctwl_encoder.core.texts import Log
 from ctwl_encoder.errors import FaintText, OptionOutOfRange, ShortText, StrategyUnsuitable
 from ctwl_encoder.integrations.transformers import ProcessorConfig
 from ctwl_encoder.models import load_model
@@ -168,10 +169,11 @@ def test_the_hit_rate_rises_with_delta(toy: Encoder, prompts: list[str]) -> None
 
 def hit_rate(proxy: Proxy, text: str, code: int) -> float:
     """Share of positions whose token a reader finds in the code's half."""
-    profile, payload, seeds_of = proxy.profile, Payload((code,)), Seeds(proxy.profile).of
+    profile = proxy.profile
     read = positions(proxy.tokenizer.encode(text), profile.prefix_length, profile.context_length)
-    seeds = [seeds_of(payload, (0, tuple(context))) for context in read.contexts.tolist()]
-    inside = members(proxy.weights(read.prefixes), np.array(seeds, dtype=np.uint32), profile.sigma)
+    contexts = list(map(tuple, read.contexts.tolist()))
+    (seeds,) = Seeds(profile).of_codes(np.array([code], dtype=np.uint32), contexts)
+    inside = members(proxy.weights(read.prefixes), seeds, profile.sigma)
     return float(inside[np.arange(len(inside)), read.observed].mean())
 
 
@@ -209,6 +211,12 @@ def test_texts_of_one_nonce_go_their_own_ways(encoder: Encoder) -> None:
     assert left[0] > left[1] > left[2] > 0.5
 
 
+def log_of(marking: Any, code: int, written: torch.Tensor) -> Log:
+    """What was noted of a text, int64 (tokens,)."""
+    log: Log = marking.marker.texts.of(marking.text(Payload((code,)), written.numpy()))
+    return log._make(column.copy() for column in log)
+
+
 def test_rows_that_end_early_keep_their_record(encoder: Encoder) -> None:
     """What comes after the end of a row is neither marked nor counted."""
     end = encoder.tokenizer.eos_token_id
@@ -216,11 +224,7 @@ def test_rows_that_end_early_keep_their_record(encoder: Encoder) -> None:
     text[1, 12:] = end
     marking = processor(encoder, 1, 2)
     assert changed(encoder, marking, text) == [[length >= 10, 10 <= length <= 12] for length in range(15)]
-    marked = [
-        sum(1 for _ in marked_positions(marking.text(Payload((code,)), row.numpy()).last))
-        for code, row in zip((1, 2), text, strict=True)
-    ]
-    assert marked == [4, 2]
+    assert [len(log_of(marking, code, row).marked.token) for code, row in zip((1, 2), text, strict=True)] == [4, 2]
 
 
 def test_a_special_token_is_no_text(encoder: Encoder) -> None:
@@ -236,20 +240,15 @@ def test_a_loop_is_no_evidence(encoder: Encoder) -> None:
     text = torch.tensor([encoder.tokenizer(WORDS)["input_ids"][:10]]).repeat(1, 5)
     marking = processor(encoder, 1)
     changed(encoder, marking, text)
-    whole, once = (marking.text(Payload((1,)), text[0, :length].numpy()).last for length in (50, 21))
-    assert [sum(1 for _ in marked_positions(last)) for last in (whole, once)] == [40, 11]
-    bits = expected_bits(once, Strategy.RACE, SHARE)
-    assert expected_bits(whole, Strategy.RACE, SHARE) == pytest.approx(bits) and bits > 0
-    looped, alone = (expected_evidence(last, Strategy.RACE, SHARE) for last in (whole, once))
+    whole = log_of(marking, 1, text[0])
+    once = log_of(marking, 1, text[0, :21])
+    assert [len(written.marked.token) for written in (whole, once)] == [40, 11]
+    looped, alone = (expected_evidence(written, Strategy.RACE, SHARE) for written in (whole, once))
+    assert looped.read == pytest.approx(alone.read) and alone.read > 0
     assert looped.decided > alone.decided and looped.repeats > alone.repeats
     counted = alone.decided - alone.repeats
     assert looped.decided - looped.repeats == pytest.approx(counted)
     assert looped.read == pytest.approx(0.37 * counted) and looped.reader == pytest.approx(0.63 * counted)
-
-
-def test_a_way_of_decoding_that_there_is_not_is_refused(encoder: Encoder) -> None:
-    with pytest.raises(OptionOutOfRange, match="decoding is 'sample'; it must be one of any, sampled, greedy"):
-        processor(encoder, 1, decoding="sample")
 
 
 def test_rows_and_codes_must_fit_and_a_prompt_is_no_text(encoder: Encoder) -> None:

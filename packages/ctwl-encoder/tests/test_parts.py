@@ -12,7 +12,7 @@ from ctwl_encoder import Bridge, Encoder
 from ctwl_encoder.integrations.note import Note
 from ctwl_encoder.integrations.parts import Part, Parts
 from ctwl_encoder.integrations.policy import Policy
-from ctwl_encoder.integrations.served import Served
+from ctwl_encoder.integrations.served import Served, extend
 from ctwl_encoder.integrations.serving import Serving
 
 WORDS = [b"<think>", b"</think>", b"<tool_call>", b"</tool_call>", b" word", None, b" other"]
@@ -107,12 +107,13 @@ def test_the_answer_is_a_text_of_its_own(toy: Encoder) -> None:
     second, marked = engine.write(100, first=4)
     assert marked > 90  # it goes on
     served = engine.served
-    alone = served.marker.start(served.empty.payload, served.empty.strength)
+    texts = served.marker.texts
+    alone = served.marker.start(texts.payloads[served.empty], 0.5)
     for token in (first + second).encode():
-        alone = served.marker.extend(alone, token)
-    assert list(alone.seen()) == list(served.text.seen())
+        served.marker.extend([alone], [token])
+    assert texts.of(alone).pairs.tolist() == texts.of(served.text).pairs.tolist()
     decoder = Decoder(toy.proxy)
-    code = served.empty.payload.carried[0]
+    code = texts.payloads[served.empty].carried[0]
     assert decoder.decode(first + second).code == code == decoder.decode(reasoning).code
     assert served.marker.chance_found(served.text) > 0.5
     assert decoder.decode(call).code is None
@@ -137,11 +138,11 @@ def test_an_engine_that_goes_back_begins_with_the_part_of_its_prompt(toy: Encode
 
 def test_drafts_behind_a_tag_are_not_marked_ahead(toy: Encoder) -> None:
     served = Engine(toy.bridge).served
-    served.extend([65] * 20)
+    extend([served], [[65] * 20])
     served.draft([66, 1, 67])
-    assert [len(text.written) for text in served.ahead] == [20, 21, 0, 0]
-    served.extend([66, 1, 67, 68])
-    assert served.part is Part.REASONING and len(served.text.written) == 2
+    assert served.marker.lengths(served.ahead).tolist() == [20, 21, 0, 0]
+    extend([served], [[66, 1, 67, 68]])
+    assert served.part is Part.REASONING and served.marker.lengths([served.text]).tolist() == [2]
 
 
 @pytest.mark.parametrize("tags", [[None], [1, 2], [None, 3], [1]], ids=["answer", "both", "call", "reasoning"])

@@ -11,7 +11,6 @@ import torch
 from prometheus_client import REGISTRY
 
 from ctwl_encoder import Bridge, Encoder
-from ctwl_encoder.core.expected_evidence import marked_positions
 from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.errors import OptionOutOfRange
 from ctwl_encoder.integrations import serving as module
@@ -102,7 +101,7 @@ def test_texts_are_marked_side_by_side_and_noted_from_their_beginning_to_their_e
     assert changed[0] > 20 and changed[1] == 0 and changed[2] > 20
     for served, output in engine.texts:
         if served is not None:
-            assert served.tokens == output[:-1] and len(list(marked_positions(served.text.last))) > 20
+            assert served.tokens == output[:-1] and len(served.marker.texts.of(served.text).marked.token) > 20
             served.finish()
             served.finish()
     assert engine.serving.log is not None and engine.serving.log._thread is not None
@@ -141,7 +140,7 @@ def test_a_text_is_read_anew_where_its_engine_went_back(bridge: Bridge) -> None:
     del output[9:]
     output.append(65)
     engine.step()
-    assert served.tokens == [*output[:-1]] and len(served.tokens) == 10 and served.text.written.count > 0
+    assert served.tokens == [*output[:-1]] and len(served.tokens) == 10 and served.marker.lengths([served.text])[0] > 0
 
 
 def test_what_one_worker_cannot_mark_no_worker_marks(bridge: Bridge) -> None:

@@ -11,9 +11,8 @@ from scipy.stats import kstest
 
 from ctwl_encoder.core.expected_evidence import (
     DELTA_SHARE,
-    WrittenPosition,
     chance_found,
-    expected_bits,
+    expected_evidence,
     expected_half_nats,
     expected_race_nats,
     null_hits,
@@ -21,9 +20,9 @@ from ctwl_encoder.core.expected_evidence import (
 from ctwl_encoder.core.host import probabilities
 from ctwl_encoder.core.shares import SHARE
 from ctwl_encoder.core.strategies import Strategy
-from ctwl_encoder.core.strategies.delta.reference import add_delta
 from ctwl_encoder.core.strategies.race.lots import RANKS, lots
 from ctwl_encoder.core.strategies.race.reference import add_lots
+from ctwl_encoder.core.texts import Log
 from ctwl_encoder.options import LEAST_SHARE, MOST_SHARE, MarkingOptions
 from ctwl_protocol.bridge import Branch
 from ctwl_protocol.errors import ModelFailed
@@ -101,17 +100,6 @@ def test_a_larger_share_leaves_less_to_chance_and_prefers_earlier_ranks() -> Non
     assert left[-1] < 0.5 and where[-1] < 0.02
 
 
-def test_delta_is_added_to_the_members_and_to_nothing_else() -> None:
-    logits = RNG.normal(size=207).astype(np.float32)
-    inside = RNG.random(90) < 0.5
-    candidates, tokens = np.arange(5, 150), RNG.integers(0, 90, 145)
-    marked = logits.copy()
-    add_delta(marked, branch(probabilities(logits[None])[0], candidates, tokens), inside, 1.5)
-    expected = np.zeros(207)
-    expected[candidates] = 1.5 * inside[tokens]
-    np.testing.assert_allclose(marked - logits, expected, atol=1e-5)
-
-
 def test_the_null_of_a_hit_is_what_random_permutations_show() -> None:
     rest = np.random.default_rng(3).dirichlet(np.ones(300))
     for probability in (0.05, 0.3, 0.6):
@@ -135,10 +123,10 @@ def expected(
     repeated: bool = False,
 ) -> float:
     """Of a text that was marked at each position: the chance of its token, and whether that is a hit."""
-    last = None
-    for i, (chance, hit) in enumerate(steps):
-        last = WrittenPosition(10 + i, (0, (0 if repeated else i,)), 7, chance, hit, last)
-    return expected_bits(last, strategy, strength)
+    written = Log.empty(len(steps))
+    written.key[:] = 0 if repeated else np.arange(len(steps))
+    written.chance[:], written.hit[:] = np.array(steps, dtype=np.float32).reshape(-1, 2).T
+    return expected_evidence(written, strategy, strength).read / math.log(2)
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.sampled_from([0.0, 1.0])), max_size=60), st.sampled_from(Strategy))

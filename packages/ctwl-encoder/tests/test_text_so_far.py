@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 import torch
+from by_hand import positions_of
 
 from ctwl_decoder import Decoder
 from ctwl_encoder import Bridge, CTWLWatermarkingConfig, Encoder
-from ctwl_encoder.core.expected_evidence import marked_positions, written_positions
 from ctwl_encoder.core.host import HostMarker
 from ctwl_encoder.core.payload import Payload
-from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.core.text_so_far import READ
 from ctwl_encoder.integrations.note import Note, admitted
 from ctwl_encoder.integrations.policy import Policy
@@ -137,7 +136,7 @@ def test_what_goes_on_has_a_nonce_that_a_reader_looks_for(toy: Encoder) -> None:
 
 
 def test_the_nonce_of_a_marked_text_is_read_from_it(bridge: Bridge) -> None:
-    marker, rng, right = HostMarker(bridge, Strategy.RACE), torch.Generator().manual_seed(1), 0
+    marker, rng, right = HostMarker(bridge), torch.Generator().manual_seed(1), 0
     for nonce in (0, 17, 63):
         payload, tokens = Payload((Beacon(42, 3, nonce).code,)), bridge_tokens(bridge, SAID)
         text = marker.start(payload, 0.5, tokens)
@@ -146,9 +145,9 @@ def test_the_nonce_of_a_marked_text_is_read_from_it(bridge: Bridge) -> None:
             marked = logits.numpy()
             marker.mark([text], marked)
             tokens.append(int(marked[0].argmax()))
-            text = marker.extend(text, tokens[-1])
+            marker.extend([text], tokens[-1:])
         other = Payload((Beacon(42, 3, (nonce + 9) % 64).code,))
-        right += marker.start(other, 0.5, tokens, number=0).payload == payload
+        right += marker.texts.payloads[marker.start(other, 0.5, tokens, number=0)] == payload
     assert right == 3
 
 
@@ -165,13 +164,13 @@ def bridge_tokens(bridge: Bridge, text: str) -> list[int]:
 
 def test_a_text_so_far_reads_as_its_tokens_one_by_one(bridge: Bridge) -> None:
     """And it takes milliseconds, however long the prompt is."""
-    marker, payload = HostMarker(bridge, Strategy.RACE), Payload((77,))
+    marker, payload = HostMarker(bridge), Payload((77,))
     tokens = bridge_tokens(bridge, SAID)
     one_by_one = marker.start(payload, 0.5)
     for token in tokens:
-        one_by_one = marker.extend(one_by_one, token)
-    at_once = marker.start(payload, 0.5, tokens)
-    assert list(written_positions(at_once.last))[::-1] == list(written_positions(one_by_one.last))[::-1]
-    assert at_once.written == one_by_one.written and not list(marked_positions(at_once.last))
-    long = tokens * 1000
-    assert len(list(written_positions(marker.start(payload, 0.5, long).last))) <= READ
+        marker.extend([one_by_one], [token])
+    at_once, long = marker.start(payload, 0.5, tokens), marker.start(payload, 0.5, tokens * 1000)
+    logs = [marker.texts.of(text) for text in (at_once, one_by_one)]
+    assert logs[0].pairs.tolist() == logs[1].pairs.tolist() and positions_of(logs[0]) == positions_of(logs[1])
+    assert marker.lengths([at_once])[0] == marker.lengths([one_by_one])[0] and not len(logs[0].marked.token)
+    assert len(marker.texts.of(long).token) <= READ

@@ -23,7 +23,7 @@ from transformers import (
 from ctwl_decoder import Decoder
 from ctwl_encoder import Bridge, CTWLLogitsProcessor, CTWLWatermarkingConfig, Encoder
 from ctwl_encoder.core.payload import Payload
-from ctwl_encoder.core.strategies import Decoding, Strategy
+from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.errors import ConfigMalformed, OptionOutOfRange, StrategyUnsuitable
 from ctwl_encoder.integrations.transformers import ProcessorConfig, WatermarksInTurn
 from ctwl_protocol import Beacon, CTWLError, environment
@@ -192,20 +192,6 @@ def test_delta_under_every_way_of_decoding(
     config = CTWLWatermarkingConfig(codes=[CODES[0]], strategy="delta", delta=4.0, profile=PROFILE).attach(toy.bridge)
     (text,) = write(toy, prompts[:1], watermarking_config=config, **LENGTH, **options)
     assert toy_decoder.decode(text).code == CODES[0]
-
-
-def test_greedy_text_is_the_same_where_the_proxy_is_asked_less(toy: Encoder, prompts: list[str]) -> None:
-    payloads = [Payload((code,)) for code in CODES[:2]]
-    texts = [
-        write(
-            toy, prompts[:2], max_new_tokens=40,
-            watermarking_config=ProcessorConfig(
-                CTWLLogitsProcessor(toy.bridge, payloads, strategy="delta", decoding=decoding)
-            ),
-        )
-        for decoding in Decoding if decoding is not Decoding.SAMPLED
-    ]  # fmt: skip
-    assert texts[0] == texts[1]
 
 
 def test_a_call_that_takes_over_anothers_cache(toy: Encoder, toy_decoder: Decoder, prompts: list[str]) -> None:

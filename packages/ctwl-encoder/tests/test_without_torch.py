@@ -8,7 +8,7 @@ import sys
 sys.modules.update(torch=None, transformers=None)  # an import of them fails
 import numpy as np
 from ctwl_encoder import Bridge
-from ctwl_encoder.core.host import HostMarker, probabilities
+from ctwl_encoder.core.host import marker_of, probabilities
 from ctwl_encoder.core.payload import Payload
 from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.errors import ExtraMissing
@@ -22,10 +22,10 @@ bridge = Bridge([spell_byte_level(token) for token in proxy.tokenizer.vocabulary
 logits = np.random.default_rng(1).normal(scale=4, size=(1, len(bridge.vocabulary))).astype(np.float32)
 
 def begun(strategy):
-    marker = HostMarker(bridge, strategy)
+    marker = marker_of(bridge, strategy)
     text = marker.start(Payload((5,)), MarkingOptions().strength_of(strategy))
     for token in proxy.tokenizer.encode("The council said on Tuesday that the new bridge over the river would"):
-        text = marker.extend(text, int(token))
+        marker.extend([text], [int(token)])
     return marker, text
 """
 
@@ -49,9 +49,8 @@ print(0.2 < float(np.abs(after - before).sum() / 2) < 0.99)
 
 def test_a_strategy_that_asks_the_proxy_says_what_to_install() -> None:
     code = """
-marker, text = begun(Strategy.DELTA)
 try:
-    marker.mark([text], logits)
+    begun(Strategy.DELTA)
 except ExtraMissing as error:
     print(error)
 """

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from ctwl_protocol import __version__ as __version__
 
-from .core.strategies import Decoding, Strategy
+from .core.strategies import Strategy
 from .errors import EncoderError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .nonces import nonces_for
 
 __all__ = [
-    "FIRST_TOKENS", "Bridge", "CTWLLogitsProcessor", "CTWLWatermarkingConfig", "Decoding", "Encoder", "EncoderError",
+    "FIRST_TOKENS", "Bridge", "CTWLLogitsProcessor", "CTWLWatermarkingConfig", "Encoder", "EncoderError",
     "Evidence", "Generation", "Payload", "Strategy", "has_chat_template", "nonces_for",
 ]  # fmt: skip
 

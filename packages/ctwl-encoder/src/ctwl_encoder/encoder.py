@@ -25,8 +25,8 @@ from ctwl_protocol.records.record import Record
 from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.text.positions import positions
 
-from .core.expected_evidence import marked_positions, needed_tokens, warn_of_short_text
-from .core.payload import Payload
+from .core.expected_evidence import needed_tokens, warn_of_short_text
+from .core.payload import Payload, pairs_of
 from .core.strategies import Strategy
 from .errors import FaintText, OptionOutOfRange
 from .integrations.transformers import CTWLLogitsProcessor, ProcessorConfig
@@ -279,17 +279,16 @@ class Encoder:
         text = self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
         profile, state = processor.marker.profile, processor.text(payload, ids)
         read = positions(self.proxy.tokenizer.encode(text), profile.prefix_length, profile.context_length)
-        # A changed prefix gives nearly the same half, so a mark is kept where its (context, token) pair is still there.
-        seen = {(tuple(c), token) for c, token in zip(read.contexts.tolist(), read.observed.tolist(), strict=True)}
-        marked = list(marked_positions(state.last))
+        marked = processor.marker.texts.of(state).marked
         return Generation(
             text=text,
             record=record,
             profile=profile.name,
             strategy=processor.marker.strategy,
             tokens=len(ids),
-            marked=len(marked),
-            lost=sum((mark.context, mark.token) not in seen for mark in marked),
+            marked=len(marked.token),
+            # A changed prefix gives nearly the same half, so a mark is kept where context and token are still there.
+            lost=int((~np.isin(marked.pairs, pairs_of(read, len(payload.carried)))).sum()),
             chance_found=processor.marker.chance_found(state),
         )
 

@@ -29,7 +29,7 @@ from ctwl_protocol.records.beacon import BEACON_BITS, NONCE_COUNT
 from ctwl_protocol.schema import describe_error
 
 from .core.shares import share_for
-from .core.strategies import Decoding, Strategy
+from .core.strategies import Strategy
 from .errors import EncoderError, OptionOutOfRange, StrategyUnsuitable
 
 _MAX_DELTA = 100.0
@@ -251,23 +251,16 @@ class GenerationOptions(MarkingOptions):
         return self.temperature if self.num_beams == 1 else 0
 
     @property
-    def decoding(self) -> Decoding:
-        """How tokens are chosen."""
-        if self.num_beams > 1:
-            return Decoding.ANY
-        return Decoding.SAMPLED if self.temperature > 0 else Decoding.GREEDY
-
-    @property
     def marking(self) -> dict[str, Any]:
         """The arguments of a logits processor."""
         strategy = self.chosen_strategy
         strength = {"share" if strategy is Strategy.RACE else "delta": self.strength_of(strategy, self.drawn_at)}
-        return {"strategy": strategy, "decoding": self.decoding, **strength}
+        return {"strategy": strategy, **strength}
 
     def for_transformers(self) -> dict[str, Any]:
         """The arguments of ``model.generate``."""
         chosen = self.model_dump(include={"max_new_tokens", "min_new_tokens", "num_beams", "repetition_penalty"})
-        if self.decoding is Decoding.SAMPLED:
+        if self.drawn_at > 0:
             return {**chosen, "do_sample": True, "temperature": self.temperature, "top_p": self.top_p, "top_k": 0}
         return {**chosen, "do_sample": False}
 

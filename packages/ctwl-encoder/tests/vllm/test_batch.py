@@ -13,8 +13,8 @@ import pytest
 import torch
 
 from ctwl_decoder import Decoder
-from ctwl_operations.audit.command import read_logs
 from ctwl_encoder.models import load_model
+from ctwl_operations.audit.command import read_logs
 from ctwl_protocol import Beacon
 
 pytest.importorskip("vllm", reason="the plug-in is tested in an environment of its own: make test-vllm")

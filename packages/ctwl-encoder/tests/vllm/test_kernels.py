@@ -58,6 +58,7 @@ def made_step(seed: int, rows: int = 3, size: int = 2500, proxy: int = 700) -> t
                 joined += [(row, candidate, place, rng.integers(proxy)) for place in places]
     seen = [(place, token) for place in range(2 * rows) for token in rng.choice(proxy, 40, replace=False)]
     strengths = (0.05, 0.5, 0.95)
+    none = np.zeros((0, 2), dtype=np.int32)
     places = Places(
         np.array([0, 1, 3], dtype=np.int32)[:rows],
         place_of,
@@ -66,8 +67,9 @@ def made_step(seed: int, rows: int = 3, size: int = 2500, proxy: int = 700) -> t
         np.array(joined, dtype=np.int32).reshape(-1, 4),
         np.array(seen if seed % 2 else [], dtype=np.int32).reshape(-1, 2),
         strengths,
-        [],
-        [],
+        none[:, 0],
+        none[:, 0],
+        none,
     )
     return torch.from_numpy(logits).to(DEVICE), tables, DeviceStep.of(places, DEVICE)
 

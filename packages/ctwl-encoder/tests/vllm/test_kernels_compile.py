@@ -82,7 +82,7 @@ for _ in range(100):
     rows, places, joined, seen = draw.randint(1, 40), draw.randint(1, 80), draw.randint(0, 9), draw.randint(0, 9)
     shares = tuple(draw.randint(5, 95) / 100 for _ in range(draw.randint(1, 4)))
     arrays = ints(rows), ints(rows, OPENINGS), ints(places), ints(places), ints(joined, 4), ints(seen, 2)
-    step = DeviceStep.of(Places(*arrays, shares, [], []), torch.device("cpu"))
+    step = DeviceStep.of(Places(*arrays, shares, arrays[0], arrays[0], arrays[5]), torch.device("cpu"))
     logits = torch.zeros((rows, size))
     likely, tables = torch.softmax(logits, dim=-1), race._tables_for(logits)
     merging_kernel.merging(likely, tables, step)

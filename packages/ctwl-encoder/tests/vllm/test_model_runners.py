@@ -7,6 +7,7 @@ transformers runs: slots that are not rows, rows that are shuffled at every step
 from __future__ import annotations
 
 import json
+import math
 import pydoc_data.topics
 from collections.abc import Callable
 from pathlib import Path
@@ -32,7 +33,7 @@ from vllm.v1.worker.gpu.sample.logits_processor import (
 )
 
 from ctwl_decoder import Decoder, Report
-from ctwl_encoder.core.expected_evidence import chance_found, expected_bits, marked_positions, needed_bits
+from ctwl_encoder.core.expected_evidence import chance_found, needed_bits
 from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.integrations import serving
 from ctwl_encoder.integrations.truncation import keep_top
@@ -209,8 +210,8 @@ def test_what_clients_ask_for_makes_no_more_markers(folder: Path) -> None:
             params = SamplingParams(temperature=1.0, extra_args=asked)
             runner.validate(params)
             assert runner.add(slot, words, params)
-    texts = [served.text for _, served in sorted(runner.processor.rows.served.items())]
-    assert [text.strength for text in texts] == [0.2, 0.3, 0.4, 0.5]
+    served = [served for _, served in sorted(runner.processor.rows.served.items())]
+    assert [one.marker.texts.columns.strength[one.text] for one in served] == [0.2, 0.3, 0.4, 0.5]
     assert runner.processor.serving.marker_of.cache_info().currsize == len(Strategy)
 
 
@@ -234,7 +235,7 @@ def test_drafts_are_verified_by_the_distribution_that_is_marked_behind_them(fold
     expected, marks = {}, {}
     for length in range(3, len(words)):
         expected[length] = plain.apply(logits[[length - 1] * 2].clone(), [0, 2], [length] * 2)[0]
-        marks[length] = list(marked_positions(plain.processor.rows.served[2].text.last))
+        marks[length] = marked(plain.processor.rows.served[2])
     lengths, step, differing = [3, 3], 0, []
     while max(lengths) + 4 < len(words):
         accepted = [step % 4, (step + 2) % 4]
@@ -251,9 +252,14 @@ def test_drafts_are_verified_by_the_distribution_that_is_marked_behind_them(fold
     drafting.apply(logits[[length - 1 for length in lengths]].clone(), [0, 2], lengths)
     # The proxy's passes have other sizes, so its weights differ by rounding, and the border of the half moves a little.
     assert max(differing) <= (1000 if strategy == "delta" else 0)
-    written = marked_positions(drafting.processor.rows.served[2].text.last)
-    assert [mark.token for mark in written] == [mark.token for mark in marks[lengths[1]]]
+    assert marked(drafting.processor.rows.served[2]) == marks[lengths[1]]
     assert len(marks[lengths[1]]) > 20
+
+
+def marked(served: Any) -> list[int]:
+    """The proxy tokens at the places of a text that were marked."""
+    tokens: list[int] = served.marker.texts.of(served.text).marked.token.tolist()
+    return tokens
 
 
 def test_a_request_without_a_record_is_left_alone(folder: Path) -> None:
@@ -291,7 +297,8 @@ def test_the_alternatives_of_a_request_have_nonces_of_their_own(folder: Path) ->
             one = params.clone()
             one.n, one.seed = 1, None if params.seed is None else params.seed + slot
             assert runner.add(slot, [1, 2, 3], one)
-            found.append(runner.processor.rows.served[slot].text.payload.carried[0] % 64)
+            served = runner.processor.rows.served[slot]
+            found.append(served.marker.texts.payloads[served.text].carried[0] % 64)
         return found
 
     for several in (SamplingParams(n=4), SamplingParams(n=4, seed=7)):
@@ -380,7 +387,8 @@ def test_what_one_worker_cannot_mark_no_worker_marks(folder: Path, monkeypatch: 
     logits = torch.randn(1, 49152)
     for _ in range(2):
         assert torch.equal(runner.apply(logits.clone(), [0], [len(words)]), logits)
-        assert not runner.processor.rows.served[0].text.offers
+        served = runner.processor.rows.served[0]
+        assert not served.marker.texts.columns.offers[served.text]
     failing[0] = False
     runner.processor.serving._steps += serving.PAUSE
     assert not torch.equal(runner.apply(logits.clone(), [0], [len(words)]), logits)
@@ -402,8 +410,7 @@ def test_batches_that_take_turns_keep_their_marks(folder: Path) -> None:
                 runner.apply(logits[slots].clone(), slots, [length] * len(slots))
         runner.add(2, words, SamplingParams())
         assert observed() == before
-        texts = [runner.processor.rows.served[slot].text for slot in (0, 1)]
-        marks.append([[mark.token for mark in marked_positions(text.last)] for text in texts])
+        marks.append([marked(runner.processor.rows.served[slot]) for slot in (0, 1)])
     assert marks[0] == marks[1] and len(marks[0][0]) > 5
 
 
@@ -460,7 +467,7 @@ def test_the_evidence_pays_for_the_codes_of_a_record_and_not_for_their_check(fol
     before = prometheus_client.REGISTRY.get_sample_value(name, {"strategy": "race"}) or 0.0
     runner.add(0, words, SamplingParams())
     after = prometheus_client.REGISTRY.get_sample_value(name, {"strategy": "race"}) or 0.0
-    evidence = expected_bits(served.text.last, Strategy.RACE, served.text.strength, own=True)
+    evidence = served.marker.evidence(served.text).read / math.log(2)
     expected = chance_found(evidence, needed_bits(served.marker.profile, 3))
     assert expected > 0.5 and after - before == pytest.approx(expected)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -20,15 +19,12 @@ from ctwl_protocol import Profile
 from ctwl_protocol.numbers import NUMBERS
 
 from ..errors import ShortText
-from .payload import Place
 from .shares import share_for
 from .strategies import Strategy
+from .texts import Log
 
 READERS_LEVEL = NUMBERS.search.level
 """The decoder's default level."""
-
-HIT_RATE = 0.93
-"""Share of hits among marked tokens where the proxy is not asked. Chosen by hand."""
 
 READER_SHARE = 0.37, 0.8
 """Share of the evidence of ``race`` that a reader gets who has the proxy LM and not the model's distribution: of a
@@ -90,36 +86,6 @@ def chance_found(evidence: float, needed: float) -> float:
     return chance
 
 
-class WrittenPosition(NamedTuple):
-    """A position that a reader scores, linked to the one before, so that beams share their past.
-
-    Attributes:
-        position: in the reader's token sequence.
-        place: the slot of the record whose code it carries, and the proxy tokens that are hashed there.
-        token: the proxy token that the reader sees there.
-        chance: the token's probability; None where the encoder did not prefer the code.
-        hit: 1 for a hit, 0 for a miss, or the probability of a hit; 0 where the encoder did not prefer the code.
-        previous: the position before, None at the first.
-    """
-
-    position: int
-    place: Place
-    token: int
-    chance: float | None
-    hit: float
-    previous: WrittenPosition | None
-
-    @classmethod
-    def unmarked(cls, position: int, place: Place, token: int, previous: WrittenPosition | None) -> WrittenPosition:
-        """A position at which the encoder did not prefer the code."""
-        return cls(position, place, token, None, 0.0, previous)
-
-    @property
-    def context(self) -> tuple[int, ...]:
-        """The proxy tokens that are hashed there."""
-        return self.place[1]
-
-
 def expected_race_nats(chances: NDArray[np.float64], share: float) -> NDArray[np.float64]:
     """The expected log-likelihood ratios, in nats, of tokens that ``race`` wrote: float64 (n,).
 
@@ -179,18 +145,6 @@ def null_hits(chances: NDArray[np.float64]) -> NDArray[np.float64]:
     return found
 
 
-def written_positions(last: WrittenPosition | None) -> Iterator[WrittenPosition]:
-    """The positions, from the last one back."""
-    while last is not None:
-        yield last
-        last = last.previous
-
-
-def marked_positions(last: WrittenPosition | None) -> Iterator[WrittenPosition]:
-    """Those at which the encoder preferred the code, from the last one back."""
-    return (position for position in written_positions(last) if position.chance is not None)
-
-
 class Evidence(NamedTuple):
     """The evidence of a text, in nats.
 
@@ -211,38 +165,30 @@ class Evidence(NamedTuple):
         return max(0.0, self.decided - self.repeats - self.reader)
 
 
-def expected_evidence(
-    last: WrittenPosition | None, strategy: Strategy, strength: float, *, own: bool = False
-) -> Evidence:
+def expected_evidence(written: Log, strategy: Strategy, strength: float, *, own: bool = False) -> Evidence:
     """The evidence of a text that may be expected.
 
     Args:
-        last: the text's last position.
+        written: the text's positions.
         strategy: how the text was marked.
         strength: how strongly; the nats of ``delta`` change nothing here.
         own: whether the model has the proxy's own vocabulary.
     """
-    every = list(written_positions(last))
-    first = {(position.place, position.token): position for position in every}  # the last of equals, from behind
-    once = _decided(list(first.values()), strategy, strength)
+    first = np.unique(written.pairs, return_index=True)[1]
+    nats = _decided(written, strategy, strength)
+    decided, once = float(nats.sum()), float(nats[first].sum())
     seen = READER_SHARE[own] if strategy.keeps_distribution else DELTA_SHARE
-    decided = _decided(every, strategy, strength)
     return Evidence(decided, decided - once, (1 - seen) * once)
 
 
-def _decided(positions: Sequence[WrittenPosition], strategy: Strategy, strength: float) -> float:
-    """What the mark decides at positions, in nats."""
-    marked = [(position.chance, position.hit) for position in positions if position.chance is not None]
-    chances, hits = np.array(marked, dtype=np.float64).reshape(-1, 2).T
+def _decided(written: Log, strategy: Strategy, strength: float) -> NDArray[np.float64]:
+    """What the mark decides at each position, float64 (positions,), nats; 0 where it was not marked."""
+    marked = ~np.isnan(written.chance)
+    chances = np.where(marked, written.chance, 1).astype(np.float64)
     if strategy.keeps_distribution:
-        return float(expected_race_nats(chances, strength).sum())
+        return np.where(marked, expected_race_nats(chances, strength), 0)
     null = np.minimum(null_hits(chances), 1 - 1e-9)
-    return float((expected_half_nats(chances) * np.clip((hits - null) / (1 - null), -1, 1)).sum())
-
-
-def expected_bits(last: WrittenPosition | None, strategy: Strategy, strength: float, *, own: bool = False) -> float:
-    """What a reader may expect to see of :func:`expected_evidence`, in bits; at least 0."""
-    return expected_evidence(last, strategy, strength, own=own).read / math.log(2)
+    return np.where(marked, expected_half_nats(chances) * np.clip((written.hit - null) / (1 - null), -1, 1), 0)
 
 
 def needed_tokens(

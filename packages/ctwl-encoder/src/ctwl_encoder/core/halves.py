@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from typing import Generic, NamedTuple, TypeAlias, TypeVar
+from typing import TypeAlias
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from ctwl_protocol.proxy import Proxy
 
 from ..errors import needing
-
-T = TypeVar("T")
 
 HalfKey: TypeAlias = tuple[int, tuple[int, ...]]
 """What decides a half: the permutation's seed, and the prefix that the proxy reads."""
@@ -30,20 +29,15 @@ _HALVES_PER_ROW = 4
 rarely more tokens. With fewer the proxy LM is asked more often; more take memory."""
 
 
-class Half(NamedTuple):
-    """What the proxy says of a place: membership, bool (|V|,), and weights, uint32 (|V|,)."""
+class Halves:
+    """The halves at the places that were marked lately. These are marked again.
 
-    inside: NDArray[np.bool_]
-    weights: NDArray[np.uint32]
-
-
-class Halves(Generic[T]):
-    """The halves at the places that were marked lately. These are marked again, whether the proxy was asked or not.
-
-    So the way of decoding does not change what is marked.
+    So what is marked does not depend on when the proxy was asked.
     """
 
-    def __init__(self, proxy: Proxy, ask: Callable[[NDArray[np.int64], NDArray[np.uint32]], Iterable[T]]) -> None:
+    def __init__(
+        self, proxy: Proxy, ask: Callable[[NDArray[np.int64], NDArray[np.uint32]], Iterable[torch.Tensor]]
+    ) -> None:
         """Remember nothing yet.
 
         Args:
@@ -52,7 +46,7 @@ class Halves(Generic[T]):
         """
         self._proxy, self._ask = proxy, ask
         self._lately: OrderedDict[HalfKey, None] = OrderedDict()
-        self._known: dict[HalfKey, T] = {}
+        self._known: dict[HalfKey, torch.Tensor] = {}
 
     def choose(self, rows: Sequence[Sequence[tuple[float, HalfKey]]]) -> list[list[int]]:
         """The places that are marked: the places with enough mass, and the places of the steps before.
@@ -75,11 +69,7 @@ class Halves(Generic[T]):
                 self._lately.move_to_end(places[i][1])
         return chosen
 
-    def know(self, keys: Iterable[HalfKey]) -> bool:
-        """Whether the proxy need not be asked for halves."""
-        return all(key in self._known for key in keys)
-
-    def of(self, keys: Iterable[HalfKey]) -> list[T]:
+    def of(self, keys: Iterable[HalfKey]) -> list[torch.Tensor]:
         """Halves; the proxy is asked for those that are not known yet, all at once."""
         keys = list(keys)
         if new := [key for key in dict.fromkeys(keys) if key not in self._known]:

@@ -1,58 +1,30 @@
-"""The marker on the host: all strategies in NumPy, without torch but for the proxy LM that ``delta`` asks.
-
-Engines whose logits are NumPy's mark here. ``delta`` marks here for the others too, where their way of decoding lets it
-ask less. The tests hold :mod:`.device.marker` to it.
-"""
+"""The marker on the host: ``race`` in NumPy, without torch. Engines whose logits are NumPy's mark here."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Sequence
-from functools import partial
-from importlib import import_module
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_protocol.bridge import Bridge
+from ctwl_protocol.bridge import Bridge, Written
 from ctwl_protocol.errors import ModelFailed
 
+from ..errors import needing
 from .marker import Marker
-from .offers import BranchOffer, BranchOffers, MarkedRow
-from .strategies import Decoding, Strategy
-from .strategies.traits import Nats
-from .text_state import TextState
+from .strategies import Strategy
+from .strategies.race.reference import add_lots
 
 
 class HostMarker(Marker):
     """A :class:`ctwl_encoder.core.marker.Marker` for engines whose logits are NumPy's."""
 
-    def __init__(
-        self,
-        bridge: Bridge,
-        strategy: Strategy,
-        *,
-        decoding: Decoding = Decoding.ANY,
-        uniform: Callable[[], float] = random.random,  # noqa: S311 - samples tokens, makes no secrets
-    ) -> None:
-        """Say how to mark.
+    def __init__(self, bridge: Bridge) -> None:
+        """Mark by ``race``, the strategy that asks no language model."""
+        super().__init__(bridge, Strategy.RACE)
+        self._likely: dict[int, NDArray[np.float32]] = {}
 
-        Args:
-            bridge: from the model's vocabulary to the proxy's.
-            strategy: how the distribution is changed.
-            decoding: how the next token is chosen from what :meth:`mark` leaves.
-            uniform: random numbers from 0 to 1, for ``delta`` where tokens are sampled.
-        """
-        super().__init__(bridge, strategy)
-        self._mark: Callable[[Sequence[MarkedRow]], None]
-        if nats := strategy.traits.nats:
-            self._mark = partial(_add, nats)
-        else:
-            reference = import_module(f".strategies.{strategy}.reference", __package__)
-            self._mark = reference.Mark(bridge.proxy, decoding, uniform)
-        self._offered: list[TextState] = []
-
-    def mark(self, texts: Sequence[TextState], logits: NDArray[np.float32]) -> None:
+    def mark(self, texts: Sequence[int], logits: NDArray[np.float32]) -> None:
         """See :meth:`ctwl_encoder.core.marker.Marker.mark`.
 
         Args:
@@ -61,41 +33,48 @@ class HostMarker(Marker):
 
         Raises:
             ModelFailed: a row has no finite maximum.
-            CTWLError: ``delta``, see :meth:`load`.
         """
-        for text in self._offered:
-            text.offers = None  # large, and of use for one step only
-        self._offered = list(texts)
-        begun = [i for i, text in enumerate(texts) if self.is_begun(text)]
-        if not begun:
-            return
-        likely = probabilities(logits[begun])
-        rows = [
-            MarkedRow(texts[i], logits[i], chances, self.offers(texts[i], chances))
-            for i, chances in zip(begun, likely, strict=True)
+        likely = probabilities(logits)
+        self._likely = dict(zip(texts, likely, strict=True))
+        for text, chances, row in zip(texts, likely, logits, strict=True):
+            branches = self.bridge.branches(self._written(text), chances)
+            self._tails.refresh(int(self.texts.columns.tail[text]))
+            places, pool = self.places([text]), self._tails.tables.pool
+            numbers = {tuple(pool[start:stop].tolist()): place for place, (start, stop) in enumerate(places.paths)}
+            for branch in branches:
+                place = numbers.get(branch.path)
+                if place is not None:
+                    left = branch.without(places.seen[places.seen[:, 0] == place, 1].tolist())
+                    nats = add_lots(left, int(places.seeds[place]) & 0xFFFFFFFF, places.strengths[0])
+                    row[left.candidates] += nats.astype(np.float32)
+
+    def _written(self, text: int) -> Written:
+        columns, keep = self.texts.columns, self.profile.prefix_length
+        recent = self.texts.before(text, (), keep)
+        return Written(keep, self._tails.tail(int(columns.tail[text])), int(columns.settled[text]), recent)
+
+    def _chances(self, texts: NDArray[np.int64], tokens: NDArray[np.int64]) -> NDArray[np.float32]:
+        found = [
+            self._likely[text][token] if text in self._likely else 0.0
+            for text, token in zip(texts.tolist(), tokens.tolist(), strict=True)
         ]
-        self._mark(rows)
-        for row in rows:
-            row.text.offers = BranchOffers((each.branch.path, each) for each in row.offers)
+        return np.array(found, dtype=np.float32)
 
-    def offers(self, text: TextState, likely: NDArray[np.float32]) -> list[BranchOffer]:
-        """The branches of a text that may be marked, the one with most mass first.
 
-        Args:
-            text: the text so far, of at least ``L_prefix`` tokens.
-            likely: float32 (size,), the model's distribution.
-        """
-        found = []
-        for branch in self.bridge.branches(text.written, likely):
-            place, seen = self.to_mark(text, branch.path)
-            if place is not None:
-                unseen = branch.without(seen) if seen else branch
-                if len(unseen.candidates):
-                    prefix = text.written.before(branch.path, self.profile.prefix_length)
-                    seed = self._seeds.of(text.payload, place)
-                    mass = float(unseen.mass.sum())
-                    found.append(BranchOffer(place, self.strategy, unseen, mass, prefix, seed))
-        return sorted(found, key=lambda offer: -offer.mass)
+def marker_of(bridge: Bridge, strategy: Strategy) -> Marker:
+    """The marker of NumPy's logits by a strategy. One that asks the proxy LM has torch, and so marks by it.
+
+    Raises:
+        ExtraMissing: torch and transformers are not installed.
+        CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
+    """
+    if strategy.keeps_distribution:
+        return HostMarker(bridge)
+    with needing("torch", f"the strategy {strategy}, which asks the proxy LM,"):
+        from .device.on_host import OnHost
+    marker = OnHost(bridge, strategy)
+    marker.load()
+    return marker
 
 
 def probabilities(logits: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -113,11 +92,3 @@ def probabilities(logits: NDArray[np.float32]) -> NDArray[np.float32]:
     exponent = np.exp(logits - highest)
     exponent /= exponent.sum(axis=1, keepdims=True)
     return np.asarray(exponent)
-
-
-def _add(nats: Nats, rows: Sequence[MarkedRow]) -> None:
-    """Mark rows under a strategy that keeps the distribution."""
-    for row in rows:
-        for offer in row.offers:
-            gained = nats(offer.branch, offer.seed, row.text.strength)
-            row.logits[offer.branch.candidates] += gained.astype(np.float32)

@@ -8,20 +8,20 @@ is marked from its first token by what precedes it, and with the nonce that the 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ctwl_protocol.hashing import ranks_of
 from ctwl_protocol.records.beacon import NONCE_COUNT
+from ctwl_protocol.text.positions import positions
 
-from .expected_evidence import written_positions
 from .payload import Payload, Seeds
-from .text_state import TextState
 
 READ = 128
 """Tokens of a prompt that are read, its last ones. Chosen by hand: so many that were marked show their nonce by far,
 and prompts of one template differ in them. It takes some milliseconds."""
 
 
-def likeliest_nonce(text: TextState, seeds: Seeds, nonces: int) -> int:
+def likeliest_nonce(ids: NDArray[np.int64], payload: Payload, seeds: Seeds, nonces: int) -> int:
     """The nonce that a text so far shows best, of the first so many.
 
     A mark prefers low ranks. So the sum of ``-ln(rank)`` over the tokens (Fisher's method) is highest for the nonce
@@ -29,14 +29,16 @@ def likeliest_nonce(text: TextState, seeds: Seeds, nonces: int) -> int:
     goes on, so requests that continue one text soon agree.
 
     Args:
-        text: read from a prompt. It carries a single beacon, whose own nonce does not matter.
+        ids: int64 (tokens,), the proxy's, of the text so far.
+        payload: a single beacon, whose own nonce does not matter.
         seeds: of its profile.
         nonces: how many there are, 1 to 64: a reader looks for no other.
     """
-    found = dict.fromkeys((position.context, position.token) for position in written_positions(text.last))
-    codes = np.array([with_nonce(text.payload, nonce).carried[0] for nonce in range(nonces)], dtype=np.uint32)
-    tokens = np.array([token for _, token in found], dtype=np.int64)
-    ranks = ranks_of(seeds.of_codes(codes, [context for context, _ in found]), tokens)
+    read = positions(ids, seeds.profile.prefix_length, seeds.profile.context_length)
+    pairs = dict.fromkeys(zip(map(tuple, read.contexts.tolist()), read.observed.tolist(), strict=True))
+    codes = np.array([with_nonce(payload, nonce).carried[0] for nonce in range(nonces)], dtype=np.uint32)
+    tokens = np.array([token for _, token in pairs], dtype=np.int64)
+    ranks = ranks_of(seeds.of_codes(codes, [context for context, _ in pairs]), tokens)
     return int(np.log(ranks + 0.5).sum(axis=1).argmin())
 
 

@@ -20,12 +20,14 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
+
 from ctwl_protocol import Beacon, __version__, get_profile
 
 from ..core.expected_evidence import Evidence
+from ..core.marker import Marker
 from ..core.payload import Payload
 from ..core.strategies import Strategy
-from ..core.text_state import TextState
 from ..errors import OptionOutOfRange
 from .policy import Policy
 from .request import Request
@@ -196,17 +198,22 @@ def finished(
     return {**begun, "event": "again" if again else "end", "begun": list(line), **counted}
 
 
-def why_unmarked(text: TextState, *, failed: bool = False) -> str | None:
-    """Why a text's next token is drawn unmarked, as docs/providers/monitoring.md lists it; None where it is marked.
+def why_unmarked(marker: Marker, texts: Sequence[int], *, failed: bool = False) -> list[str | None]:
+    """Why texts' next tokens are drawn unmarked, as docs/providers/monitoring.md lists it; None where they are marked.
 
     Args:
-        text: after the step was marked.
+        marker: that marked them.
+        texts: after the step was marked.
         failed: whether that failed.
     """
-    if text.offers and not failed:
-        return None
-    if text.ended:
-        return "behind a special token"
-    if len(text.written) < text.written.keep:
-        return FIRST_TOKENS
-    return "the proxy LM failed" if failed else "no place to mark"
+    columns, rows = marker.texts.columns, np.array(texts, dtype=np.int64)
+    left = np.where(
+        marker.lengths(texts) < marker.profile.prefix_length, FIRST_TOKENS, _FAILED if failed else _NO_PLACE
+    )
+    reasons = np.where(columns.ended[rows], _BEHIND, left).astype(object)
+    reasons[(columns.offers[rows] > 0) & (not failed)] = None
+    found: list[str | None] = reasons.tolist()
+    return found
+
+
+_BEHIND, _FAILED, _NO_PLACE = "behind a special token", "the proxy LM failed", "no place to mark"

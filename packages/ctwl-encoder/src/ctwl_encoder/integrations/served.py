@@ -6,8 +6,9 @@ back, and it is finished. Nothing here needs torch.
 
 from __future__ import annotations
 
+import weakref
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self, TypeAlias
 
@@ -15,8 +16,9 @@ from ctwl_protocol.records.beacon import NONCE_COUNT
 
 from ..core.marker import Marker
 from ..core.strategies import Strategy
-from ..core.text_state import TextState
-from .log import TextLog, began, finished, why_unmarked
+from ..core.texts import Texts
+from .log import TextLog, began, finished
+from .log import why_unmarked as unmarked_by_marker
 from .note import Note
 from .parts import Part, Parts
 from .policy import Policy
@@ -33,14 +35,14 @@ class Served:
         note: what was noted where its request came in.
         parts: what divides it, see :mod:`.parts`.
         begun: what is noted of its beginning.
-        empty: its first part without tokens of its own.
+        empty: the number of its first part without tokens of its own.
         temperature: of sampling; 0 for greedy decoding.
         log: where its end is noted; None for nowhere.
         observe: told its strategy, and how likely a reader finds its record, when it is finished.
         again: whether it was put off, and this is its rest.
         tokens: the tokens of the model that it has.
         part: the one that its next token belongs to.
-        text: this part so far.
+        text: the number of this part so far.
         ahead: under speculative decoding, ``text``, and what becomes of it with each of the drafts.
         finished: whether it is finished, or put off.
         drawn: why its tokens were drawn unmarked, None where they were marked, counted.
@@ -51,26 +53,40 @@ class Served:
     note: Note
     parts: Parts
     begun: dict[str, Any]
-    empty: TextState
+    empty: int
     temperature: float = 1.0
     log: TextLog | None = None
     observe: Callable[[Strategy, float], None] | None = None
     again: bool = False
     tokens: list[int] = field(default_factory=list, init=False)
     part: Part = field(default=Part.ANSWER, init=False)
-    text: TextState = field(init=False)
-    ahead: list[TextState] = field(default_factory=list, init=False)
+    text: int = field(init=False)
+    ahead: list[int] = field(default_factory=list, init=False)
     finished: bool = field(default=False, init=False)
     drawn: Counter[str | None] = field(default_factory=Counter, init=False)
-    _answer: TextState = field(init=False)
+    _answer: int = field(init=False)
     """The answer before the part that is written now."""
     _first: Part = field(default=Part.ANSWER, init=False)
     _drafts: Sequence[int] = field(default=(), init=False)
     _offered: list[str | None] = field(default_factory=list, init=False)
     """Why the rows of the last step were not marked, None where they were."""
+    _held: set[int] = field(default_factory=set, init=False)
+    """The numbers of its texts; they are free once nobody has this object any more."""
 
     def __post_init__(self) -> None:
-        self.restart()
+        self._held.add(self.empty)
+        self._begin_parts()
+        weakref.finalize(self, _free, self.marker.texts, self._held).atexit = False
+
+    def _copy(self, text: int) -> int:
+        copied = self.marker.texts.copy(text)
+        self._held.add(copied)
+        return copied
+
+    def _forget(self, texts: Iterable[int]) -> None:
+        for text in texts:
+            self.marker.texts.free(text)
+            self._held.remove(text)
 
     @classmethod
     def begin(cls, policy: Policy, request: Request, marker: Marker, note: Note, parts: Parts, **more: Any) -> Self:
@@ -97,18 +113,45 @@ class Served:
         Args:
             prompt: the model's tokens, as many of the last as :data:`..core.text_so_far.READ` at least.
         """
-        number = self.note.number if self.request.draws else None
+        texts, number = self.marker.texts, self.note.number if self.request.draws else None
         how: dict[str, Any] = {"number": number, "nonces": self.request.nonces or NONCE_COUNT}
+        strength = self.request.strength_of(self.request.strategy)
         self._first = self.parts.begin(prompt)
         so_far = () if self.parts.why_unmarked(self._first) else prompt
-        self.empty = self.marker.start(self.empty.payload, self.empty.strength, so_far, **how)
+        before, self.empty = self.empty, self.marker.start(texts.payloads[self.empty], strength, so_far, **how)
+        self._held.add(self.empty)
         self.restart()
-        self.begun = {**self.begun, "nonce": self.empty.payload.carried[0] % NONCE_COUNT}
+        self._forget({before})
+        self.begun = {**self.begun, "nonce": texts.payloads[self.empty].carried[0] % NONCE_COUNT}
 
     def restart(self) -> None:
         """Begin the text anew: the engine went back."""
-        self.tokens, self.part, self.text, self.ahead = [], self._first, self.empty, []
-        self._answer = self._part_begun()
+        self._forget({self.text, self._answer, *self.ahead[1:]})
+        self.tokens, self.ahead = [], []
+        self._begin_parts()
+
+    def _begin_parts(self) -> None:
+        self.part, self.text, self._answer = self._first, self._copy(self.empty), self._part_begun()
+
+    def _part_begun(self) -> int:
+        """A part without tokens: a reader has it alone. Until it has tokens, nothing is marked."""
+        strength = self.request.strength_of(self.request.strategy)
+        begun = self.marker.start(self.marker.texts.payloads[self.empty], strength)
+        self._held.add(begun)
+        return begun
+
+    def takes(self, token: int) -> bool:
+        """Whether a token is added to the text. A tag belongs to no part: another one begins, or the answer goes on."""
+        before, self.part = self.part, self.parts.after(self.part, token)
+        if self.part is before:
+            return self.parts.why_unmarked(before) is None
+        if before is Part.ANSWER:
+            self._forget({self._answer} - {self.text})
+            self._answer, self.text = self.text, self._part_begun()
+        else:
+            self._forget({self.text})
+            self.text = self._answer
+        return False
 
     def new_in(self, output: Sequence[int]) -> list[int]:
         """The tokens of an engine's own list that are new; all of them, if the engine went back."""
@@ -119,48 +162,36 @@ class Served:
 
     def draft(self, tokens: Sequence[int]) -> None:
         """Look ahead: these tokens may follow."""
+        self._forget(self.ahead[1:])
         self._drafts, self.ahead, goes_on = tokens, [self.text], self.parts.why_unmarked(self.part) is None
         for token in tokens:
             goes_on = (
                 goes_on and self.parts.after(self.part, token) is self.part
             )  # behind a tag nothing is marked ahead
-            self.ahead.append(self.marker.extend(self.ahead[-1].fork(), token) if goes_on else self._part_begun())
+            self.ahead.append(self._copy(self.ahead[-1]) if goes_on else self._part_begun())
+            if goes_on:
+                self.marker.extend(self.ahead[-1:], [token])
 
-    def offer(self, text: TextState, unmarked: str | None) -> None:
+    def offer(self, text: int, unmarked: str | None) -> None:
         """A step has offered the next token of the text, or of the text with drafts.
 
         Args:
             text: :attr:`text`, or one of :attr:`ahead`, in their order.
             unmarked: why the step did not mark it, None where it did.
         """
-        self._offered = [*(() if text is self.text else self._offered), unmarked]
+        self._offered = [*(() if text == self.text else self._offered), unmarked]
 
-    def extend(self, tokens: Sequence[int]) -> None:
-        """Add the tokens that were drawn since the last step."""
+    def accepted(self, tokens: Sequence[int], count: int) -> None:
+        """So many tokens were added to the text. If they were drafts, the row behind them was marked too."""
+        if count < len(self.ahead) and list(tokens[:count]) == list(self._drafts[:count]):
+            self.marker.texts.take_offers(self.text, self.ahead[count])
+
+    def extended(self, tokens: Sequence[int]) -> None:
+        """All tokens that were drawn since the last step were added to the text."""
         self._draw(len(tokens))
-        for count, token in enumerate(tokens, 1):
-            self._grow(token)
-            if count < len(self.ahead) and tokens[:count] == self._drafts[:count]:
-                self.text.offers = self.ahead[count].offers  # an accepted draft: its row was marked too
         self.tokens += tokens
+        self._forget(self.ahead[1:])
         self.ahead = []
-
-    def _grow(self, token: int) -> None:
-        """Add a token to its part. A tag belongs to none: another part begins, or the answer goes on."""
-        before, self.part = self.part, self.parts.after(self.part, token)
-        if self.part is not before:
-            ended, self.text = self.text, self._answer if self.part is Part.ANSWER else self._part_begun()
-            self._answer = ended if before is Part.ANSWER else self.text
-        elif self.parts.why_unmarked(before) is None:
-            self.text = self.marker.extend(self.text, token)
-
-    def _part_begun(self) -> TextState:
-        """A part without tokens: a reader has it alone. Until it has tokens, nothing is marked."""
-        return self.marker.start(self.empty.payload, self.empty.strength)
-
-    def why_unmarked(self, text: TextState, *, failed: bool = False) -> str | None:
-        """See :func:`.log.why_unmarked`; also because of the part."""
-        return self.parts.why_unmarked(self.part) or why_unmarked(text, failed=failed)
 
     def finish(self) -> None:
         """The text is finished, or put off: count its evidence, and note it. Nothing is done the second time."""
@@ -168,10 +199,13 @@ class Served:
             return
         self.finished = True
         self._draw(1)  # an engine may finish a text before its last token is read
-        in_answer = self.part is Part.ANSWER or not len(self._answer.written)
-        text = self.text if in_answer else self._answer  # what people read
+        length, answer, before = self.marker.lengths([self.text, self._answer, self.empty])
+        if self.part is not Part.ANSWER and answer:
+            text, length = self._answer, answer  # what people read
+        else:
+            text = self.text
         chance, evidence = self.marker.chance_found(text), self.marker.evidence(text)
-        if self.observe is not None and not self.again and len(text.written) > len(self.empty.written):
+        if self.observe is not None and not self.again and length > before:
             self.observe(self.marker.strategy, chance)
         if self.log is not None and self.drawn:
             line = self.note.process, self.note.line
@@ -183,5 +217,32 @@ class Served:
         self._offered = []
 
 
-Row: TypeAlias = tuple[Served, TextState]
-"""What a row of logits goes on from: a text that is served, and how it reads at this row."""
+def _free(texts: Texts, held: set[int]) -> None:
+    for text in held:
+        texts.free(text)
+
+
+def extend(served: Sequence[Served], tokens: Sequence[Sequence[int]]) -> None:
+    """Add the tokens that were drawn for some texts since the last step, those of one marker at once."""
+    markers: dict[Marker, list[tuple[Served, Sequence[int]]]] = {}
+    for one, some in zip(served, tokens, strict=True):
+        markers.setdefault(one.marker, []).append((one, some))
+    for marker, group in markers.items():
+        for count in range(max(len(some) for _, some in group)):
+            drawn = [(one, some) for one, some in group if count < len(some)]
+            added = [(one.text, some[count]) for one, some in drawn if one.takes(some[count])]
+            marker.extend([text for text, _ in added], [token for _, token in added])
+            for one, some in drawn:
+                one.accepted(some, count + 1)
+        for one, some in group:
+            one.extended(some)
+
+
+Row: TypeAlias = tuple[Served, int]
+"""What a row of logits goes on from: a text that is served, and the number of how it reads at this row."""
+
+
+def why_unmarked(rows: Sequence[Row], *, failed: bool = False) -> list[str | None]:
+    """See :func:`.log.why_unmarked`; also because of the parts. All texts are of one marker."""
+    whys = unmarked_by_marker(rows[0][0].marker, [text for _, text in rows], failed=failed)
+    return [one.parts.why_unmarked(one.part) or why for (one, _), why in zip(rows, whys, strict=True)]

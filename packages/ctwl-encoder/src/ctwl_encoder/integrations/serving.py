@@ -20,14 +20,13 @@ from ctwl_protocol.bridge import Bridge
 from ..core.device.marker import DeviceMarker
 from ..core.device.step import to_device
 from ..core.strategies import Strategy
-from ..core.text_state import TextState
 from ..errors import StrategyUnsuitable
 from . import metrics
 from .log import TextLog
 from .note import Note
 from .parts import Part
 from .policy import Policy
-from .served import Row, Served
+from .served import Row, Served, extend, why_unmarked
 from .truncation import truncated
 
 PAUSE = 1000
@@ -131,15 +130,8 @@ class Serving:
 
     def extend(self, served: Sequence[Served], tokens: Sequence[Sequence[int]]) -> None:
         """Add the tokens that were drawn for some texts since the last step; all that they need is copied at once."""
-        asked: dict[Strategy, list[tuple[TextState, int]]] = {}
-        for one, some in zip(served, tokens, strict=True):
-            found = zip(one.ahead or [one.text], some, strict=False)
-            asked.setdefault(one.marker.strategy, []).extend(found)
         with self.copying():
-            for strategy, pairs in asked.items():
-                self.marker_of(strategy).look_up([text for text, _ in pairs], [token for _, token in pairs])
-            for one, some in zip(served, tokens, strict=True):
-                one.extend(some)
+            extend(served, tokens)
 
     def mark(self, logits: torch.Tensor, rows: Mapping[int, Row]) -> None:
         """Mark the rows of a step, in place.
@@ -156,7 +148,7 @@ class Serving:
             groups.setdefault(served.marker.strategy, {})[row] = served, text
         for strategy, group in groups.items():
             marked = self._try_to_mark(logits, group, strategy)
-            unmarked = [served.why_unmarked(text, failed=not marked) for served, text in group.values()]
+            unmarked = why_unmarked(list(group.values()), failed=not marked)
             metrics.count(strategy, unmarked)
             for (served, text), why in zip(group.values(), unmarked, strict=True):
                 served.offer(text, why)
@@ -176,8 +168,7 @@ class Serving:
             found = None
         if found is None:
             self._asks_again = self._steps + PAUSE
-            for _, text in group.values():
-                text.offers = None
+            self.marker_of(strategy).texts.columns.offers[[text for _, text in group.values()]] = 0
             return False
         index, marked = found
         logits[index] = marked

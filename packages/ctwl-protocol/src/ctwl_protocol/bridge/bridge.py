@@ -71,6 +71,9 @@ class Bridge:
         vocabulary: bytes of each of the provider's tokens.
         first: int32 (size,), the first proxy token of each token alone; 0 where nothing is known of it.
         opening: uint8 (size,), the kind of each token's first character, or one of the two openings of this module.
+        breaks: bool (7, 7), where the proxy's rule cuts for certain, see :func:`.written.breaks`.
+        after: int32 (7, openings), by the kind of a text's last character and a candidate's opening: 0 where they are
+            certainly cut apart, as new words always are, else -1.
         own: whether the provider's vocabulary is the proxy's own, but for a tenth of its tokens at most.
     """
 
@@ -90,8 +93,8 @@ class Bridge:
         self.joined = joined
         self.floor = 1 / joined if joined else 2.0
         rule = proxy.profile.tokenizer.pre_tokenizer
-        self._breaks, joining = breaks(rule), spaced(rule)
-        texts = [_alone(data) for data in self.vocabulary]
+        self.breaks, joining = breaks(rule), spaced(rule)
+        texts = [text_alone(data) for data in self.vocabulary]
         tokens = proxy.tokenizer.encode_within([text or "" for text in texts])
         self.first: NDArray[np.int32] = np.array([ids[0] if ids else 0 for ids in tokens], dtype=np.int32)
         self.own = sum(list(ids) == [i] for i, ids in enumerate(tokens)) > 0.9 * len(tokens)
@@ -99,11 +102,8 @@ class Bridge:
             [_opening(text, joining) if ids else _NOTHING for text, ids in zip(texts, tokens, strict=True)],
             dtype=np.uint8,
         )
-        # By the kind of a text's last character: 0 for candidates that are certainly cut off from it, else -1.
-        # New words are always cut off.
-        self._place_of = {
-            before: np.where(np.append(self._breaks[before], [True, False]), 0, -1).astype(np.int32) for before in Kind
-        }
+        certain = np.concatenate([self.breaks, [[True, False]] * len(Kind)], axis=1)
+        self.after: NDArray[np.int32] = np.where(certain, 0, -1).astype(np.int32)
         self.forget()
 
     def check_size(self, size: int) -> None:
@@ -141,7 +141,7 @@ class Bridge:
 
     def read(self, data: bytes) -> Step:
         """The step that a longer piece of text makes at the start: all of it is tokenized at once."""
-        step = grow(self.start().tail, data, self.proxy.tokenizer, self._breaks)
+        step = grow(self.start().tail, data, self.proxy.tokenizer, self.breaks)
         self._remember(_STEP_BYTES + _TOKEN_BYTES * len(step.tail.tokens))
         return step._replace(tail=self._same(step.tail))
 
@@ -163,15 +163,20 @@ class Bridge:
             self._remember(_STEP_BYTES + _TOKEN_BYTES * len(step.now))
         return step
 
+    def alone(self, token: int) -> Step:
+        """The step that a token which writes makes after a text all of which is settled."""
+        step = self.step(self._settled, token)
+        assert step is not None  # noqa: S101 - it writes
+        return step
+
     def _new_step(self, tail: Tail, token: int) -> Step:
         known = self.continuations(tail)
         place = int(known.place_of[self.opening[token]])
         if place >= 0:
             # Cut off from the tail: the tail is settled, and the token reads as it does alone.
-            alone = self.step(self._settled, token)
-            assert alone is not None  # noqa: S101 - it writes
+            alone = self.alone(token)
             return Step.between(tail, known.paths[place] + alone.settled, alone.tail)
-        step = grow(tail, self.vocabulary[token] or b"", self.proxy.tokenizer, self._breaks)
+        step = grow(tail, self.vocabulary[token] or b"", self.proxy.tokenizer, self.breaks)
         return step._replace(tail=self._same(step.tail))
 
     def _same(self, tail: Tail) -> Tail:
@@ -251,15 +256,15 @@ class Bridge:
             return [], _NOWHERE
         before = kind(tail.text[-1])
         if before not in (Kind.SPACE, Kind.WHITE):
-            return [tail.tokens], self._place_of[before]
+            return [tail.tokens], self.after[before]
         # How white space is tokenized depends on the character after it.
         probes = {_SPACED: " x"}
         if before is Kind.WHITE:
             probes |= {Kind.LETTER: "x", Kind.DIGIT: "1", Kind.MARK: "<", Kind.APOSTROPHE: "'"}
-        return follow(tail.text, self._place_of[before] >= 0, probes, self.proxy.tokenizer)
+        return follow(tail.text, self.after[before] >= 0, probes, self.proxy.tokenizer)
 
 
-def _alone(data: bytes | None) -> str | None:
+def text_alone(data: bytes | None) -> str | None:
     """A token's normalized text, None where its bytes are no whole characters."""
     try:
         return normalize_within(data.decode()) if data else None

@@ -25,7 +25,7 @@ from ..text.normalization import DELETED, WHITE_SPACE, normalize_within
 from ..text.splitting import SplittingRule, build_splitter
 from .continuations import Continuations, Path, common_prefix_length
 
-_MAX_TAIL = 256
+MAX_TAIL = 256
 """Characters of a tail without a cut; a longer tail is cut by force. Chosen by hand: longer than any word; a larger
 value costs time in texts without spaces."""
 
@@ -226,7 +226,7 @@ def grow(before: Tail, data: bytes, tokenizer: ProxyTokenizer, table: NDArray[np
     if cut:
         # What lies before the cut is tokenized with what follows it: "\n\n" alone is another token than in "\n\nThe".
         settled, tokens, text = tokens[: len(tokens) - len(rest[0])], rest[0], text[cut:]
-    elif whole > _MAX_TAIL:
+    elif whole > MAX_TAIL:
         settled, tokens, text = _force(tokens, text, tokenizer)
     after = Tail(text, tuple(tokens), pending, begun=before.begun or len(text) < whole)
     return Step.between(before, tuple(settled), after)

@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_encoder import Decoding, Encoder
+from ctwl_encoder import Encoder
 from ctwl_encoder.options import GenerationOptions
 
 from ..budget import Budget
@@ -104,7 +104,7 @@ def measure(
         others = others or words(" ".join(text.text for group in measured[0].groups for text in group))
     plain, *marked = measured
     picks = resampled(len(prompts), options.seed or 0)
-    twins = options.decoding is Decoding.SAMPLED
+    twins = options.drawn_at > 0
     count = settings.nonces
     first = _row(PLAIN, plain, plain, lengths, picks, count, twins=False)
     rows = [

@@ -11,8 +11,6 @@ import torch
 from numpy.typing import NDArray
 from transformers import LogitsProcessor
 
-from ctwl_encoder import Decoding
-
 Process = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
@@ -37,17 +35,17 @@ class Recorder:
         measuring: seconds that the measuring itself took.
     """
 
-    def __init__(self, mark: Process | None, decoding: Decoding, device: torch.device) -> None:
+    def __init__(self, mark: Process | None, samples: bool, device: torch.device) -> None:
         """Begin.
 
         Args:
             mark: what marks a step; None for plain sampling.
-            decoding: how tokens are chosen.
+            samples: whether tokens are sampled.
             device: of the model.
         """
         self.marking = self.measuring = 0.0
         self._mark = mark
-        self._draws = decoding is Decoding.SAMPLED
+        self._draws = samples
         self._device = device
         self._surprise = self._drawn = torch.empty(0)
         self._steps: list[torch.Tensor] = []

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_encoder import CTWLLogitsProcessor, Decoding, Encoder, Evidence, Payload
+from ctwl_encoder import CTWLLogitsProcessor, Encoder, Evidence, Payload
 from ctwl_encoder.options import GenerationOptions, MarkingOptions
 from ctwl_protocol import Beacon
 from ctwl_protocol.records import NONCE_COUNT
@@ -111,7 +111,7 @@ class Writer:
         """A nonce for each text: int64 (groups, GROUP). Without sampling, texts with one nonce are the same text."""
         rng = np.random.default_rng(self._options.seed)
         drawn = np.array([rng.choice(NONCE_COUNT, GROUP, replace=False) for _ in range(groups)])
-        return drawn[:, [0, 0, 1, 1]] if self._options.decoding is Decoding.SAMPLED else drawn
+        return drawn[:, [0, 0, 1, 1]] if self._options.drawn_at > 0 else drawn
 
     def cut(self, text: Text, tokens: int) -> str:
         """The first tokens of a text, without a character that is cut in two."""
@@ -125,7 +125,7 @@ class Writer:
             progress: called after each step with the number of steps so far.
         """
         options = GenerationOptions(**self._sampling | dict(marking.options))
-        alike = marking is PLAIN and options.decoding is not Decoding.SAMPLED  # of one prompt, a single text
+        alike = marking is PLAIN and options.drawn_at == 0  # of one prompt, a single text
         each = 1 if alike else GROUP
         rows = [prompt for prompt in self._prompts for _ in range(each)]
         codes = self._codes if marking is not PLAIN else None
@@ -164,7 +164,7 @@ class Writer:
 
     def steps(self, marking: Marking) -> int:
         """The number of steps that :meth:`write` takes at most."""
-        alike = marking is PLAIN and self._options.decoding is not Decoding.SAMPLED
+        alike = marking is PLAIN and self._options.drawn_at == 0
         rows = len(self._prompts) * (1 if alike else GROUP)
         return -(-rows // _ROWS) * self._options.max_new_tokens
 
@@ -191,7 +191,7 @@ def write_batch(
     mark: Any = None
     if codes is not None:
         mark = CTWLLogitsProcessor(encoder.bridge, [Payload((code,)) for code in codes], **options.marking)
-    recorder = Recorder(mark, options.decoding, encoder.model.device)
+    recorder = Recorder(mark, options.drawn_at > 0, encoder.model.device)
     batch = encoder.tokenize(prompts, options.max_new_tokens, chat=chat)
     began = time.perf_counter()
     rows = encoder.run(batch, recorder.after, options, progress, before=[recorder.before])

@@ -5,23 +5,37 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from functools import cache
+from typing import NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from ctwl_protocol.bridge import Bridge
 
+from ..halves import load
 from ..marker import Marker
-from ..places import Places, PlacesOfRow
+from ..places import Places
 from ..strategies import Strategy
-from ..text_state import TextState
-from .forms import form_of
+from .forms import Halved, form_of
 from .merging import Merging
-from .step import DeviceOffers, DeviceStep, Later, Marked, Tables
+from .step import DeviceStep, Tables, to_device, to_host
 
-MOST_PLACES = 4096
-"""Places of a step that are marked, an equal share for each row; beyond it a row's places inside of candidates are left
-alone. Chosen by hand: rows of words have one place or two, and each place may take 8 bytes times the proxy's vocabulary
-on the device."""
+
+class Call(NamedTuple):
+    """What a call of :meth:`DeviceMarker.mark` leaves on the device until its texts go on.
+
+    Attributes:
+        number: of the call.
+        places: what was marked.
+        likely: float32 (n, size), the probabilities of its rows.
+        halved: what the proxy said, where it was asked.
+    """
+
+    number: int
+    places: Places
+    likely: torch.Tensor
+    halved: Halved | None
 
 
 class DeviceMarker(Marker):
@@ -38,11 +52,21 @@ class DeviceMarker(Marker):
         """
         super().__init__(bridge, strategy)
         self._kept = kept
-        self._steps: deque[list[TextState]] = deque()
-        """The texts of the last calls, which keep what the device knows of their next tokens."""
+        self._calls: deque[Call] = deque()
         self._tables: dict[tuple[torch.device, int], Tables] = {}
-        self._merging = Merging(bridge)
-        self._form_on = cache(lambda device: form_of(strategy, device, bridge.proxy))  # asked at each step
+        self._merging = Merging(self._tails)
+        self._form_on = cache(
+            lambda device: form_of(strategy, device, bridge.proxy, self._before)
+        )  # asked at each step
+
+    def load(self) -> None:
+        """Open the proxy LM, if the strategy asks it and it is not open.
+
+        Raises:
+            CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
+        """
+        if not self.strategy.keeps_distribution:
+            load(self.bridge.proxy)
 
     def warm_up(self, size: int, device: torch.device) -> None:
         """Compile what marks under a strategy that keeps the distribution, so that no text waits for it.
@@ -51,67 +75,37 @@ class DeviceMarker(Marker):
             size: tokens in a row of the logits.
             device: where the logits will be.
         """
-        self._seeds.of_all([])
-        logits = torch.zeros((1, size), device=device)
+        self.warm_up_host()
+        logits, none = torch.zeros((1, size), device=device), np.zeros(1, dtype=np.int32)
         likely, tables = torch.softmax(logits, dim=-1), self._tables_for(logits)
         for step in DeviceStep.of_every_kind(device):
-            self._merging.report(likely, tables, step)
+            self._merging.report(likely, tables, step, none)
             self._form_on(device)(logits, likely, tables, step)
         self._tables.clear()  # an engine that loads its model may take back what was made at the same time
 
-    def look_up(self, texts: Sequence[TextState], tokens: Sequence[int]) -> None:
-        """Copy from the device what is to be known of the tokens that now follow, for all texts at once.
+    def warm_up_host(self) -> None:
+        """Compile the loops, and learn what each token of the model and each context of one token makes of a text."""
+        self._tails.warm_up()
+        self._seeds.warm_up()
+        self.places([])
+        self.extend([], [])
 
-        Without it, :meth:`extend` copies for each text alone.
-
-        Args:
-            texts: as they were marked by :meth:`mark`; others do no harm.
-            tokens: the next token of each.
-        """
-        asked: dict[Later, list[tuple[int, int]]] = {}
-        for text, token in zip(texts, tokens, strict=True):
-            offers = text.offers
-            if isinstance(offers, DeviceOffers):
-                asked.setdefault(offers.likely, []).append((offers.number, token))
-                step = self.bridge.step(text.written.tail, token) if offers.halves else None
-                if step is not None and offers.inside is not None and offers.halves is not None:
-                    halves = [(offers.halves.get(path, -1), shown) for path, shown in step.shown()]
-                    asked.setdefault(offers.inside, []).extend(each for each in halves if each[0] >= 0)
-        for matrix, numbers in asked.items():
-            matrix.fetch(numbers)
-
-    def places(self, texts: Sequence[TextState]) -> Places:
-        """The places of a step: what can be known before its logits.
-
-        Args:
-            texts: one for each row of the logits.
-        """
-        most = _share(texts)
-        by_row = [self._places_of_row(row, text, most) for row, text in enumerate(texts) if self.is_begun(text)]
-        return Places.of(by_row, self._seeds)
-
-    def _places_of_row(self, row: int, text: TextState, most: int) -> PlacesOfRow:
-        known = self.bridge.continuations(text.written.tail)
-        paths = known.paths
-        found = [self.to_mark(text, path) if n < most else (None, ()) for n, path in enumerate(paths)]
-        left = {n: seen for n, (place, seen) in enumerate(found) if seen and place is not None}
-        return PlacesOfRow(row, text, known, paths, [place for place, _ in found], left)
-
-    def mark(self, texts: Sequence[TextState], logits: torch.Tensor, *, wait: bool = True) -> None:
+    def mark(self, texts: Sequence[int], logits: torch.Tensor, *, wait: bool = True) -> None:
         """See :meth:`ctwl_encoder.core.marker.Marker.mark`. Under ``delta`` the host waits for the device.
 
         Args:
-            texts: one for each row.
+            texts: the number of each row's text.
             logits: float (rows, size), contiguous.
             wait: whether candidates that merge with the tail are tokenized before the row is marked, which waits for
                 the device. Otherwise a candidate that is not known yet keeps its probability, and is known to the
                 next text that comes to this tail.
 
         Raises:
-            CTWLError: ``delta``, see :meth:`load`.
+            CTWLError: ``delta``, see :func:`ctwl_protocol.proxy.open_proxy`.
         """
         self._merging.learn()
-        self._release()
+        while len(self._calls) >= self._kept:  # the matrices are as large as the next one's
+            self._forget(self._calls.popleft())
         places = self.places(texts)
         if not len(places.rows):
             return
@@ -119,31 +113,67 @@ class DeviceMarker(Marker):
         every = len(places.rows) == len(logits)
         likely = torch.softmax(logits if every else logits[step.rows.long()], dim=-1, dtype=torch.float32)
         if tables.most:
-            self._merging.report(likely, tables, step)
-            if wait and (news := self._merging.learn()):
-                most = _share(texts)
-                by_row = [
-                    self._places_of_row(old.row, old.text, most) if old.continuations in news else old
-                    for old in places.by_row
-                ]
-                step = DeviceStep.of(Places.of(by_row, self._seeds), logits.device)
-        marked = None
-        if len(step.places) or not self.strategy.keeps_distribution:
-            marked = self._form_on(logits.device)(logits, likely, tables, step)
-        self._note(step.places, Later(likely), marked)
+            self._merging.report(likely, tables, step, self.texts.columns.tail[places.texts])
+            if wait and self._merging.learn():
+                places = self.places(texts)
+                step = DeviceStep.of(places, logits.device)
+        halved = None
+        if len(places):
+            halved = self._form_on(logits.device)(logits, likely, tables, step)
+        call = Call(int(self.texts.columns.call[places.texts[0]]), places, likely, halved)
+        self._calls.append(call)
+        if halved is not None:
+            self._offer_halves(call, halved)
 
-    def _release(self) -> None:
-        """Forget the oldest step: its matrices on the device are as large as the next one's."""
-        while len(self._steps) >= self._kept:
-            for text in self._steps.popleft():
-                text.offers = None
+    def extend(self, texts: Sequence[int], tokens: Sequence[int]) -> None:
+        """See :meth:`ctwl_encoder.core.marker.Marker.extend`. What it asks of the device it copies at once."""
+        super().extend(texts, tokens)
+        for call in self._calls:
+            if call.halved is not None:
+                self._note_hits([text for text in texts if self.texts.columns.call[text] == call.number], call.halved)
 
-    def _note(self, places: Places, likely: Later, marked: Marked | None) -> None:
-        """Note in the texts what was offered to each: all places of a step, or the marked ones."""
-        self._steps.append([row.text for row in places.by_row])
-        for n, row in enumerate(places.by_row):  # rows with the same tokens share their text
-            halves = () if marked is None else (marked.inside, marked.halves.get(n, {}))
-            row.text.offers = DeviceOffers(row, likely, n, *halves)
+    def _chances(self, texts: NDArray[np.int64], tokens: NDArray[np.int64]) -> NDArray[np.float32]:
+        chances, columns = np.zeros(len(texts), dtype=np.float32), self.texts.columns
+        for call in self._calls:
+            size = call.likely.shape[1]
+            of_call = np.flatnonzero(
+                (columns.call[texts] == call.number) & (columns.offers[texts] > 0) & (tokens < size)
+            )
+            if len(of_call):
+                asked = torch.from_numpy(np.stack([columns.row[texts[of_call]].astype(np.int64), tokens[of_call]]))
+                rows, candidates = to_device(asked, call.likely.device).unbind()
+                chances[of_call] = to_host(call.likely[rows, candidates])
+        return chances
+
+    def _forget(self, call: Call) -> None:
+        """What was offered in a call can no longer be noted."""
+        columns, texts = self.texts.columns, call.places.texts
+        columns.offers[texts[columns.call[texts] == call.number]] = 0
+
+    def _offer_halves(self, call: Call, halved: Halved) -> None:
+        """Only the places that were marked are offered, where the proxy was asked at some."""
+        columns = self.texts.columns
+        for text in call.places.texts.tolist():
+            offered = columns.offered[text, : columns.offers[text]]
+            marked = offered[halved.half_of[offered[:, 2]] >= 0]
+            columns.offered[text, : len(marked)], columns.offers[text] = marked, len(marked)
+
+    def _note_hits(self, texts: Sequence[int], halved: Halved) -> None:
+        """Note which of the tokens that were just written are members of the halves."""
+        for text in texts:
+            written = self.texts.of(text)
+            new = np.flatnonzero(np.isnan(written.hit) & (written.place >= 0))
+            if len(new):
+                halves = torch.from_numpy(halved.half_of[written.place[new]])
+                tokens = torch.from_numpy(written.token[new].astype(np.int64))
+                written.hit[new] = to_host(halved.inside[halves, tokens])
+
+    def _before(self, places: Places) -> list[tuple[int, ...]]:
+        """The proxy tokens before each place: a whole prefix."""
+        pool, length = self._tails.tables.pool, self.profile.prefix_length
+        texts = places.texts[places.owner].tolist()
+        paths = (pool[start:stop].tolist() for start, stop in places.paths.tolist())
+        return [self.texts.before(text, path, length) for text, path in zip(texts, paths, strict=True)]
 
     def _tables_for(self, logits: torch.Tensor) -> Tables:
         """The bridge's tables on the device of the logits."""
@@ -151,8 +181,3 @@ class DeviceMarker(Marker):
         if key not in self._tables:
             self._tables[key] = Tables.of(self.bridge, logits.shape[1], logits.device)
         return self._tables[key]
-
-
-def _share(texts: Sequence[TextState]) -> int:
-    """The places that each row may have."""
-    return max(1, MOST_PLACES // max(1, len(texts)))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
-from ctwl_protocol.bridge import Bridge
 from ctwl_protocol.bridge.bridge import JOINED_TEXT
-from ctwl_protocol.bridge.continuations import Continuations
 
-from ..text_state import TextState
+from ..tails import Tails
 from .forms import has_kernels
 from .step import DeviceStep, Tables, to_host
 
@@ -42,21 +41,22 @@ def merging(likely: torch.Tensor, tables: Tables, step: DeviceStep) -> torch.Ten
 class Merging:
     """Makes candidates that merge with a tail known to the bridge, once they are likely."""
 
-    def __init__(self, bridge: Bridge) -> None:
+    def __init__(self, tails: Tails) -> None:
         """Nothing is reported yet."""
-        self._bridge = bridge
+        self._tails = tails
         self._reported: tuple[torch.Tensor, torch.cuda.Event | None] | None = None
         """The candidates of a step, and what says that they were copied to the host."""
-        self._texts: list[TextState] = []
-        """The texts of their rows."""
+        self._of_rows: NDArray[np.int32] = np.empty(0, dtype=np.int32)
+        """The tails of their rows."""
 
-    def report(self, likely: torch.Tensor, tables: Tables, step: DeviceStep) -> None:
+    def report(self, likely: torch.Tensor, tables: Tables, step: DeviceStep, tails: NDArray[np.int32]) -> None:
         """Find the candidates of a step, and begin to copy them to the host; nobody waits for it yet.
 
         Args:
             likely: float32 (n, size), the probabilities of the step's rows.
             tables: the bridge's.
             step: the places.
+            tails: int32 (n,), the tails of the rows.
         """
         find = merging
         if has_kernels(likely.device):
@@ -67,27 +67,20 @@ class Merging:
             found.copy_(on_device, non_blocking=True)
             copied = torch.cuda.Event()  # type: ignore[no-untyped-call]
             copied.record()
-        self._reported, self._texts = (found, copied), [row.text for row in step.places.by_row]
+        self._reported, self._of_rows = (found, copied), tails
 
-    def learn(self) -> set[Continuations]:
-        """Wait for what was reported, and tokenize it with its tails; the tails where some of it was not known."""
+    def learn(self) -> bool:
+        """Wait for what was reported, and tokenize with its tails what was not known; whether there was any."""
         if self._reported is None:
-            return set()
+            return False
         (reported, copied), self._reported = self._reported, None
         if copied is not None:
             copied.synchronize()
-        candidates = to_host(reported)
-        there = candidates >= 0
-        found, ends = candidates[there].tolist(), np.cumsum(there.sum(axis=1)).tolist()
-        tails = [
-            (text.written.tail, sorted(found[start:end]))
-            for text, start, end in zip(self._texts, [0, *ends], ends, strict=False)
-            if end > start
-        ]
-        learnt, left = set(), STEP_TEXT
-        for tail, some in sorted(tails, key=lambda each: len(each[0].text)):
-            used = self._bridge.join(tail, some, min(JOINED_TEXT, left))
-            left -= used
-            if used:
-                learnt.add(self._bridge.continuations(tail))
-        return learnt
+        new = self._tails.not_tokenized(self._of_rows, to_host(reported))
+        by_tail: dict[int, set[int]] = {}
+        for tail, candidate in zip(self._of_rows[new[:, 0]].tolist(), new[:, 1].tolist(), strict=True):
+            by_tail.setdefault(tail, set()).add(candidate)
+        left = STEP_TEXT
+        for tail in sorted(by_tail, key=lambda tail: len(self._tails.tail(tail).text)):
+            left -= self._tails.join(tail, sorted(by_tail[tail]), min(JOINED_TEXT, left))
+        return bool(by_tail)

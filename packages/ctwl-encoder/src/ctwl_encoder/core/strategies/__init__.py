@@ -3,9 +3,8 @@
 A strategy is a name here and a folder with its row of traits; in it ``reference`` is in NumPy, ``plain`` in torch, and
 ``kernel``, where there is one, in Triton for GPUs. Tests hold the three equal. The decoder is the same for all.
 
-Where a strategy keeps the distribution, its traits have what NumPy adds to logits, and ``plain`` and ``kernel`` a
-function ``mark``. Where it does not, ``reference`` and ``plain`` have a class ``Mark`` instead, made once for each
-marker: it asks the proxy LM, and remembers what it said.
+Where a strategy keeps the distribution, ``plain`` and ``kernel`` have a function ``mark``. Where it does not, ``plain``
+has a class ``Mark`` instead, made once for each marker: it asks the proxy LM, and remembers what it said.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from importlib import import_module
 
 from .traits import Traits
 
-__all__ = ["Decoding", "Strategy"]
+__all__ = ["Strategy"]
 
 
 class Strategy(StrEnum):
@@ -31,22 +30,8 @@ class Strategy(StrEnum):
 
     @property
     def keeps_distribution(self) -> bool:
-        """Whether it keeps the model's own distribution on average; see :attr:`.traits.Traits.nats`."""
-        return self.traits.nats is not None
+        """Whether it keeps the model's own distribution on average."""
+        return self.traits.keeps_distribution
 
 
 _TRAITS: dict[Strategy, Traits] = {strategy: import_module(f".{strategy}", __package__).TRAITS for strategy in Strategy}
-
-
-class Decoding(StrEnum):
-    """How the next token is chosen from the marked distribution; where this is known, ``delta`` asks the proxy less."""
-
-    ANY = "any"
-    """Beams, or not known: the proxy is asked at each position that is marked."""
-
-    SAMPLED = "sampled"
-    """One token for each row, drawn from exactly this distribution. The proxy is not asked for draws that do not depend
-    on it; the distribution is the same."""
-
-    GREEDY = "greedy"
-    """The likeliest token. The proxy is not asked where its answer cannot change which one that is."""

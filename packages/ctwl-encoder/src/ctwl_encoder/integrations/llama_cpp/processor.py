@@ -15,8 +15,9 @@ import llama_cpp
 from ctwl_protocol.bridge import Bridge
 from ctwl_protocol.proxy import open_proxy
 
-from ...core.host import HostMarker
-from ...core.strategies import Decoding, Strategy
+from ...core.host import marker_of
+from ...core.marker import Marker
+from ...core.strategies import Strategy
 from ...core.text_so_far import READ
 from ...errors import ExtraMissing, OptionOutOfRange, StrategyUnsuitable
 from ...options import only_the_likeliest
@@ -63,7 +64,7 @@ class CTWLLogitsProcessor:
         self._llama = weakref.ref(llama)
         self._policy = policy
         self._asked = asked
-        self._markers: dict[tuple[Strategy, Decoding], HostMarker] = {}
+        self._markers: dict[Strategy, Marker] = {}
 
     def begin(
         self, temperature: float, mirostat_mode: float = 0, *, fixed_form: bool = False, note: bool = False
@@ -89,14 +90,11 @@ class CTWLLogitsProcessor:
             return None
         if mirostat_mode and temperature > 0:
             raise OptionOutOfRange("nothing can be marked before Mirostat draws; leave mirostat_mode out")
-        decoding = Decoding.GREEDY if temperature == 0 else Decoding.SAMPLED
-        how = request.strategy, decoding
-        if how not in self._markers:
-            marker = HostMarker(self._bridge, request.strategy, decoding=decoding)
-            marker.load()
-            self._markers[how] = marker
+        if request.strategy not in self._markers:
+            self._markers[request.strategy] = marker_of(self._bridge, request.strategy)
         noted = Note.drawn(asked.name).logged(policy, request)
-        return MarkedText.begin(policy, request, self._markers[how], noted, self._parts, log=log_of(policy))
+        marker = self._markers[request.strategy]
+        return MarkedText.begin(policy, request, marker, noted, self._parts, log=log_of(policy))
 
     def __call__(self, *_: Any) -> Any:
         """Refuse: a ``Llama`` calls this, before temperature and truncation, if the processor was not made for it.

@@ -14,7 +14,7 @@ import llama_cpp
 import numpy as np
 from numpy.typing import NDArray
 
-from ..served import Served
+from ..served import Served, extend, why_unmarked
 
 
 class MarkedText(Served):
@@ -38,7 +38,7 @@ class MarkedText(Served):
             whole[0, candidates] = logits
             self.marker.mark([self.text], whole)
             marked = whole[0, candidates]
-        self.offer(self.text, self.why_unmarked(self.text))
+        self.offer(self.text, *why_unmarked([(self, self.text)]))
         return marked
 
 
@@ -78,7 +78,7 @@ class MarkedSampler:
         token = int(self._chain.sample(context, index))
         if self._failures:
             raise self._failures[0]
-        self.text.extend([token])
+        extend([self.text], [[token]])
         return token
 
 

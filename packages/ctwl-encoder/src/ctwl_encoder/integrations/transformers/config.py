@@ -23,13 +23,13 @@ from ctwl_protocol.schema import describe_error
 
 from ...core.expected_evidence import READERS_LEVEL, needed_tokens, warn_of_short_text
 from ...core.payload import Payload
-from ...core.strategies import Decoding, Strategy
+from ...core.strategies import Strategy
 from ...errors import ConfigMalformed, EncoderError, OptionOutOfRange
 from ...models import open_bridge
 from ...nonces import nonces_for
 from ...options import BeaconOptions, MarkingOptions, ProxyOptions, check_beacon, strategy_for
 from .processor import SAVED, CTWLLogitsProcessor, Unmarked
-from .sampling import Sampling, refuse_continuous_batching, sampling_of_the_call, strategy_of
+from .sampling import refuse_continuous_batching, sampling_of_the_call, strategy_of
 
 _MAX_JSON = 1 << 20
 
@@ -189,20 +189,10 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
             bridge,
             self.payloads() or (lambda: Payload((Beacon.fresh(self.provider, self.version, self._nonces()).code,))),
             strategy=strategy,
-            decoding=self._decoding(sampling, device),
             share=self.strength_of(Strategy.RACE, sampling.temperature if sampling is not None else 1.0),
             delta=self.delta,
             nonces=self._nonces() if self.records is None else NONCE_COUNT,
         )
-
-    def _decoding(self, sampling: Sampling | None, device: torch.device | str | None) -> Decoding:
-        """What ``delta`` may count on: where the logits are on a GPU, it marks them there, and asks the proxy always.
-
-        So it does where another watermark runs after this one, which chooses among what is left.
-        """
-        alone = sampling is not None and sampling.watermark is self
-        on_host = device is not None and torch.device(device).type == "cpu"
-        return sampling.decoding if sampling is not None and alone and on_host else Decoding.ANY
 
     def open_bridge(self) -> Bridge:
         """The bridge that was attached, or one between the tokenizer and the profile that are named."""

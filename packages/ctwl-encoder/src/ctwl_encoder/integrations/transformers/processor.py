@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
@@ -19,12 +19,9 @@ from ctwl_protocol.errors import ModelFailed
 from ctwl_protocol.records.beacon import NONCE_COUNT
 
 from ...core.device.marker import DeviceMarker
-from ...core.host import HostMarker
-from ...core.marker import Marker
 from ...core.payload import Payload
-from ...core.strategies import Decoding, Strategy
+from ...core.strategies import Strategy
 from ...core.text_so_far import READ
-from ...core.text_state import TextState
 from ...errors import FaintText, OptionOutOfRange, StrategyUnsuitable
 from ...options import MarkingOptions
 from .sampling import has_choice, refuse_continuous_batching, refuse_single, sampling_of_the_call, warpers_around
@@ -37,6 +34,11 @@ _NO_CHOICE = 32
 """After so many tokens without a choice, its user hears of it; a grammar's fixed beginning is shorter. By hand."""
 
 
+_REMEMBERED = 64
+"""Texts of earlier steps that are remembered beside those of the last one: an assistant's drafts are taken back. By
+hand."""
+
+
 def not_saved(what: str) -> dict[str, Any]:
     """The fields of a config that is not saved: none, and they say so when they are loaded."""
     return {SAVED: f"{what} is not saved with a model; pass it to generate again"}
@@ -46,21 +48,19 @@ class _Options(MarkingOptions):
     """What a processor is told, beside what it writes."""
 
     strategy: Strategy = Field(strict=False)
-    decoding: Decoding = Field(Decoding.ANY, strict=False)
 
 
 class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformers has no types
     """Marks the text that one call of ``model.generate`` writes; make a new processor for each call.
 
-    As ``logits_processor=[processor]`` it runs before temperature, top-k and top-p. That is right for ``delta`` with
-    ``decoding="any"``; for ``race`` only at temperature 1 without truncation. As
+    As ``logits_processor=[processor]`` it runs before temperature, top-k and top-p. That is right for ``delta``; for
+    ``race`` only at temperature 1 without truncation. As
     ``watermarking_config=ProcessorConfig(processor)`` it runs after all others, as ``race`` must.
     It reads only the ids that were generated, so beams may reorder and rows may end early.
 
-    At the first step it looks how ``generate`` chooses tokens, and refuses a strategy, ``decoding`` or place among the
-    processors that does not suit. In a loop of your own it cannot see this. Two mistakes go unnoticed: ``decoding``
-    other than ``any`` where another processor runs after this one, and a processor that is used for a second call with
-    the same prompts (its texts then carry the nonces of the first).
+    At the first step it looks how ``generate`` chooses tokens, and refuses a strategy or place among the processors
+    that does not suit. In a loop of your own it cannot see this. One mistake goes unnoticed: a processor that is used
+    for a second call with the same prompts (its texts then carry the nonces of the first).
 
     Attributes:
         marker: what does the marking.
@@ -75,7 +75,6 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
         payloads: Sequence[Payload] | Callable[[], Payload],
         *,
         strategy: Strategy | str,
-        decoding: Decoding | str = Decoding.ANY,
         nonces: int | None = None,
         **marking: Any,
     ) -> None:
@@ -87,7 +86,6 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
                 one. It is called for each row under ``race``, and for each distinct prompt under ``delta``,
                 because beams of a prompt change places.
             strategy: how the texts are marked.
-            decoding: see :class:`ctwl_encoder.core.strategies.Decoding`.
             nonces: where a text may go on with its prompt, see :mod:`ctwl_encoder.core.text_so_far`: from how many the
                 nonces of payloads are drawn, which are beacons then; they get the nonce of the text so far. None where
                 a text goes on with nothing.
@@ -97,26 +95,19 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
             OptionOutOfRange: an option outside its bounds.
             StrategyUnsuitable: see :class:`ctwl_encoder.core.marker.Marker`.
         """
-        options = _Options(strategy=strategy, decoding=decoding, **marking)
-        strategy, decoding = options.strategy, options.decoding
-        # Where delta may choose a token without asking the proxy, it needs the logits on the host.
-        self._on_host = decoding is not Decoding.ANY and not strategy.keeps_distribution
-        self.marker: Marker = (
-            HostMarker(bridge, strategy, decoding=decoding, uniform=_uniform)
-            if self._on_host
-            else DeviceMarker(bridge, strategy)
-        )
+        options = _Options(strategy=strategy, **marking)
+        self.marker = DeviceMarker(bridge, options.strategy)
         self.payloads: list[Payload] = []
-        self._decoding = decoding
-        self._strength = options.strength_of(strategy)
+        self._strength = options.strength_of(options.strategy)
         self._given = payloads
         self._nonces = nonces
         self._is_checked = False
         self._steps_without_choice = 0
         self._prompts: NDArray[np.int64] | None = None
-        self._starts: list[TextState] = []
+        self._starts: list[int] = []
         """The text of each row without tokens; rows of one prompt that may change places share it."""
-        self._texts: dict[tuple[int, int, int], TextState] = {}
+        self._texts: OrderedDict[tuple[int, int, int], int] = OrderedDict()
+        """The texts of the last steps, the newest last."""
 
     @torch.compiler.disable  # type: ignore[untyped-decorator]  # so that generate may be compiled around it
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
@@ -144,7 +135,7 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
         if self._prompts is None:
             self.marker.bridge.check_size(scores.shape[1])
             self._prompts, self._starts = ids, self._starts_of_rows(ids)
-            self.payloads = [start.payload for start in self._starts]
+            self.payloads = [self.marker.texts.payloads[start] for start in self._starts]
         start = self._prompts.shape[1]
         if not np.array_equal(ids[:, :start], self._prompts):
             raise StrategyUnsuitable(
@@ -152,13 +143,10 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
                 "new CTWLLogitsProcessor for each call, or pass a CTWLWatermarkingConfig, which makes them itself"
             )
         generated = ids[:, start:]
-        texts = [self._text(*of_row) for of_row in zip(self._starts, generated, strict=True)]
+        ended = ~self.marker.writes(generated[:, -1]) if generated.size else np.zeros(len(ids), dtype=np.bool_)
+        texts = np.where(ended, -1, self._read(self._starts, generated)).tolist()
         check_finite(scores)
         self._warn_without_choice(scores)
-        if self._on_host:
-            rows = scores.to("cpu", torch.float32, copy=True)
-            self.marker.mark(texts, rows.numpy())
-            return rows.to(scores)
         scores = scores.clone(memory_format=torch.contiguous_format)
         self.marker.mark(texts, scores)
         return scores
@@ -186,10 +174,6 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
                 "watermarking_config=ProcessorConfig(processor) in place of logits_processor"
             )
         refuse_single([*before, *after], size)
-        if self._decoding not in (Decoding.ANY, sampling.decoding):
-            raise StrategyUnsuitable(
-                f"decoding is {self._decoding}, and generate was called for another way; leave decoding out"
-            )
         return True
 
     def _warn_without_choice(self, scores: torch.Tensor) -> None:
@@ -207,34 +191,54 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
                 stacklevel=2,
             )
 
-    def text(self, payload: Payload, generated: NDArray[np.int64]) -> TextState:
+    def text(self, payload: Payload, generated: NDArray[np.int64]) -> int:
         """What was read and marked of a text: kept from an earlier step, or read anew from its longest known part.
 
         Args:
             payload: what was written into it.
             generated: int64 (tokens,), without the prompt.
+
+        Returns:
+            The text's number in ``marker.texts``.
         """
-        known = next((start for start in self._starts if start.payload == payload), None)
-        return self._text(known or self.marker.start(payload, self._strength), generated)
+        known = next((start for start, one in zip(self._starts, self.payloads, strict=True) if one == payload), None)
+        start = self.marker.start(payload, self._strength) if known is None else known
+        return self._read([start], generated[None])[0]
 
-    def _text(self, start: TextState, generated: NDArray[np.int64]) -> TextState:
-        known = len(generated)
-        while known and _key(start, generated[:known]) not in self._texts:
-            known -= 1
-        text = self._texts.setdefault(_key(start, generated[:known]), start)
-        for count in range(known, len(generated)):
-            text = self.marker.extend(text, int(generated[count]))
-            self._texts[_key(start, generated[: count + 1])] = text
-        return text
+    def _read(self, starts: Sequence[int], generated: NDArray[np.int64]) -> list[int]:
+        """The texts of rows, int64 (rows, tokens). One that has ended is read to its last token that became text.
 
-    def _starts_of_rows(self, prompts: NDArray[np.int64]) -> list[TextState]:
+        Each is a copy of a text of an earlier step that goes on: several rows may go on from one.
+        """
+        texts, new = list[int](), list[tuple[int, NDArray[np.int64]]]()
+        for start, row in zip(starts, generated, strict=True):
+            ids = row[: np.flatnonzero(self.marker.writes(row)).max(initial=-1) + 1]
+            known = len(ids)
+            while known and _key(start, ids[:known]) not in self._texts:
+                known -= 1
+            key, text = _key(start, ids), self._texts.get(_key(start, ids[:known]), start)
+            if known < len(ids) or text == start:
+                before, text = text, self.marker.texts.copy(text)
+                self.marker.texts.take_offers(text, before)
+                new.append((text, ids[known:]))
+                self._texts[key] = text
+            self._texts.move_to_end(key)
+            texts.append(text)
+        for count in range(max((len(ids) for _, ids in new), default=0)):
+            go_on = [(text, int(ids[count])) for text, ids in new if count < len(ids)]
+            self.marker.extend(*zip(*go_on, strict=True))
+        while len(self._texts) > len(starts) + _REMEMBERED:
+            self.marker.texts.free(self._texts.popitem(last=False)[1])
+        return texts
+
+    def _starts_of_rows(self, prompts: NDArray[np.int64]) -> list[int]:
         """The text of each row of prompts, int64 (rows, length), without tokens.
 
         Raises:
             OptionOutOfRange: see :meth:`_payloads_of_rows`.
         """
-        known: dict[tuple[Payload, bytes], TextState] = {}
-        starts, numbers = list[TextState](), Counter[bytes]()
+        known: dict[tuple[Payload, bytes], int] = {}
+        starts, numbers = list[int](), Counter[bytes]()
         for payload, prompt in zip(self._payloads_of_rows(prompts), prompts, strict=True):
             name = prompt.tobytes() if self._nonces else b""
             shared = known.get((payload, name))
@@ -267,20 +271,15 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
         return [payload for payload in self._given for _ in range(groups.shape[1])]
 
 
-def _uniform() -> float:
-    """A random number from 0 to 1, by torch's generator, so that a seed of torch decides it."""
-    return torch.rand((), dtype=torch.float64, device="cpu").item()
-
-
 def check_finite(scores: torch.Tensor) -> None:
     """Refuse logits, float (rows, size), of which a row has no finite maximum: ModelFailed."""
     if not bool(scores.amax(dim=1).isfinite().all()):
         raise ModelFailed("the model's logits are not numbers; run it in float32 or bfloat16")
 
 
-def _key(start: TextState, generated: NDArray[np.int64]) -> tuple[int, int, int]:
+def _key(start: int, generated: NDArray[np.int64]) -> tuple[int, int, int]:
     """What identifies a text: where it starts, its length and a hash of its tokens."""
-    return id(start), len(generated), hash(generated.tobytes())
+    return start, len(generated), hash(generated.tobytes())
 
 
 class Unmarked(LogitsProcessor):  # type: ignore[misc]

@@ -11,17 +11,17 @@ import torch
 from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
 from transformers.generation import GenerationMode
 
-from ...core.strategies import Decoding, Strategy
+from ...core.strategies import Strategy
 from ...errors import SamplingUnknown, StrategyUnsuitable
 from ...options import strategy_for
 
-_DECODING = {
-    GenerationMode.SAMPLE: Decoding.SAMPLED,
-    GenerationMode.GREEDY_SEARCH: Decoding.GREEDY,
-    GenerationMode.ASSISTED_GENERATION: Decoding.ANY,
-    GenerationMode.BEAM_SEARCH: Decoding.ANY,
-    GenerationMode.BEAM_SAMPLE: Decoding.ANY,
-}
+_KNOWN = (
+    GenerationMode.SAMPLE,
+    GenerationMode.GREEDY_SEARCH,
+    GenerationMode.ASSISTED_GENERATION,
+    GenerationMode.BEAM_SEARCH,
+    GenerationMode.BEAM_SAMPLE,
+)
 
 _NEVER = 2**-20
 """A token of this probability is hardly drawn in a whole text. Chosen by hand."""
@@ -32,14 +32,12 @@ class Sampling:
     """How one call of ``generate`` chooses tokens.
 
     Attributes:
-        decoding: the way.
         temperature: of sampling; 0 for greedy decoding and beams, as :func:`ctwl_encoder.options.strategy_for` has it.
         longest: tokens of the longest text, or of prompt and text where only those have a bound; by the option's name.
         is_draft: whether an assistant model writes, whose tokens another model accepts or refuses.
         watermark: the watermarking config of the call.
     """
 
-    decoding: Decoding
     temperature: float
     longest: tuple[str, int] | None = None
     is_draft: bool = False
@@ -56,8 +54,7 @@ class Sampling:
         Raises:
             StrategyUnsuitable: an assistant's choices are mixed into the model's, and may carry no mark.
         """
-        decoding = _DECODING.get(given.get_generation_mode(assistant))
-        if decoding is None:
+        if given.get_generation_mode(assistant) not in _KNOWN:
             return None
         if getattr(given, "assistant_ensemble_weight", None) is not None:  # transformers 5.0 has none
             raise StrategyUnsuitable(
@@ -67,7 +64,6 @@ class Sampling:
         temperature = 1.0 if given.temperature is None else float(given.temperature)
         bounds = ((name, getattr(given, name)) for name in ("max_new_tokens", "max_length"))
         return cls(
-            decoding,
             temperature if sampled else 0.0,
             next((bound for bound in bounds if bound[1]), None),
             is_draft=bool(given.is_assistant),

@@ -1,12 +1,11 @@
 """``race``: all tokens run a race; the code decides a share of it, chance the rest (spec section 8.3)."""
 
 from ..traits import Traits
-from .reference import add_lots
 
 __all__ = ["TRAITS"]
 
 TRAITS = Traits(
     "keeps the model's distribution, for sampling",
-    nats=add_lots,
+    keeps_distribution=True,
     bits_per_token=0.8,  # 20 bits and the level in 52 tokens; evaluation/reading/models.py finds them in fewer
 )
