@@ -90,10 +90,10 @@ DIAGRAMS = {
         },
         (
             ("record", "codes", "core.payload"),
-            ("tokens", "seen", "bridge.written"),
-            ("seen", "places", "bridge.bridge"),
+            ("tokens", "seen", "core.texts"),
+            ("seen", "places", "core.tails"),
             ("codes", "places", ""),
-            ("places", "marked", "core.marker"),
+            ("places", "marked", "core.device.marker"),
             ("logits", "marked", ""),
             ("marked", "next", "model.generate"),
         ),
