@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from ctwl_encoder.options import MOST_TEXTS
 from ctwl_protocol.numbers import NUMBERS
 
 from ..budget import in_words
+from .options import MOST_TEXTS
 from .prompts import GROUP
 from .result import Effect, Result, Row, Settings
 from .rule import RULE
