@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,21 +113,6 @@ def add_beacons(parser: argparse._ActionsContainer, default: str) -> None:
         help="search for this provider's codes only, of one model version (0 to 15) or of all, which needs less text; "
         f"may be repeated (default: {default})",
     )
-
-
-class _Once(argparse.Action):
-    """Store what may be given once: a second one would replace the first without a word."""
-
-    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, *_: object) -> None:
-        if getattr(namespace, self.dest, None) is not None:
-            parser.error(f"{self.option_strings[0]} is given twice, and this command takes one")
-        setattr(namespace, self.dest, values)
-
-
-def add_profile(parser: argparse.ArgumentParser) -> None:
-    """Give a command the option that names the one profile of what it reads, ``profile``: a name, or None."""
-    what = "the profile that the text was written with: a published one or a profile file"
-    parser.add_argument("--profile", action=_Once, help=f"{what} (default: ${PROFILE.name})")
 
 
 def add_proxy_options(parser: argparse.ArgumentParser, *, profiles: bool = True, device: bool = True) -> None:

@@ -265,21 +265,6 @@ class GenerationOptions(MarkingOptions):
         return {**chosen, "do_sample": False}
 
 
-MOST_TEXTS = 4096
-"""Chosen by hand: so many take hours."""
-
-
-class PlanOptions(Options):
-    """How much ``ctwl-encode plan`` measures."""
-
-    texts: int = Field(
-        32,
-        ge=8,
-        le=MOST_TEXTS,
-        description="texts of each strategy, in groups of four of one prompt; more make the answer surer",
-    )
-
-
 def strategy_for(strategy: Strategy | None, temperature: float) -> Strategy:
     """The strategy that is named, or where none is, the one that suits the way of sampling.
 

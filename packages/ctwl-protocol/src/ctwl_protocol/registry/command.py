@@ -4,7 +4,7 @@ The registry says who owns a provider code. Follow one (update, verify, show), o
 send the files by any channel, because only their signatures count.
 
 to follow a registry:
-  ctwl-registry update --root root.ctwl registry.ctwl the first time: get this root over a channel that you trust
+  ctwl-registry update --root root.ctwl registry.ctwl   the first time: get this root over a channel that you trust
   ctwl-registry update root-2.ctwl registry.ctwl      once, when there is a new root
   ctwl-registry update registry.ctwl                  after that
   ctwl-registry show

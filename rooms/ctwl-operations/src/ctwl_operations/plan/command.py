@@ -18,7 +18,6 @@ from ctwl_encoder.options import (
     BeaconOptions,
     GenerationOptions,
     MarkingOptions,
-    PlanOptions,
     check_beacon,
     default_profile,
 )
@@ -32,6 +31,7 @@ from ctwl_protocol.profile import OFFLINE_MODEL
 from ctwl_protocol.proxy import find_files
 
 from .markings import markings
+from .options import PlanOptions
 from .prompts import GROUP, OPENINGS, REQUESTS, read_prompts
 from .reading import Reader
 from .rule import RULE

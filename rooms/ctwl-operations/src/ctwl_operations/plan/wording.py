@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ctwl_encoder.options import MOST_TEXTS
 from ctwl_protocol.numbers import NUMBERS
 
 from ..budget import in_words
+from .options import MOST_TEXTS
 from .prompts import GROUP
 from .reading import EDITS
 from .result import Effect, Result, Row, Settings

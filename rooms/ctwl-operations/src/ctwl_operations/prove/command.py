@@ -8,11 +8,11 @@ import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ctwl_decoder.errors import OptionOutOfRange, OutputExists
 from ctwl_decoder.files import read_bytes, read_text
-from ctwl_decoder.options import add_alpha, add_profile, add_proxy_options, check_alpha
+from ctwl_decoder.options import add_alpha, add_proxy_options, check_alpha
 from ctwl_decoder.report import describe
 from ctwl_protocol import STANDARD, Profile, canonical, get_profile
 from ctwl_protocol.command import closed_output_is_fine, command_parser, day, help_in, note
@@ -38,6 +38,21 @@ certified profile (ctwl-profile certified) can be proved, so have every profile 
 """
 
 
+class _Once(argparse.Action):
+    """Store what may be given once: a second one would replace the first without a word."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, *_: object) -> None:
+        if getattr(namespace, self.dest, None) is not None:
+            parser.error(f"{self.option_strings[0]} is given twice, and this command takes one")
+        setattr(namespace, self.dest, values)
+
+
+def _add_profile(parser: argparse.ArgumentParser) -> None:
+    """Give a command the option that names the one profile of what it reads, ``profile``: a name, or None."""
+    what = "the profile that the text was written with: a published one or a profile file"
+    parser.add_argument("--profile", action=_Once, help=f"{what} (default: ${PROFILE.name})")
+
+
 def _prove_parser() -> argparse.ArgumentParser:
     what = "Write a proof that a text carries a code of a private profile, for others to verify."
     parser = command_parser("ctwl-decode prove", what, _REVEALS + help_in(main_prove.__doc__), [*PROXY, REGISTRY])
@@ -45,7 +60,7 @@ def _prove_parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="the proof to write; never overwritten")
     parser.add_argument("--registry", metavar="FILE", help=OFFERED)
     add_alpha(parser)
-    add_profile(parser)
+    _add_profile(parser)
     add_proxy_options(parser, profiles=False, device=False)
     return parser
 
