@@ -129,8 +129,8 @@ def _is_there(path: Path, kind: Callable[[int], bool] = stat.S_ISREG) -> bool:
 
 
 def _unreadable(path: Path, error: OSError) -> ProxyNotFound:
-    said = f"cannot read {path}: {error.strerror}{what_helps(error)}"
-    return ProxyNotFound(f"{said}; {CACHE.name} names another folder for the cache")
+    message = f"cannot read {path}: {error.strerror}{what_helps(error)}"
+    return ProxyNotFound(f"{message}; {CACHE.name} names another folder for the cache")
 
 
 def _carrier(profile: Profile) -> ProxyFile | None:
@@ -144,11 +144,11 @@ def _locate(profile: Profile, file: ProxyFile, path: str | Path | None, fetch: b
     """A file, not verified yet: where the caller says, in the cache, or from where the profile says it is published."""
     if path is not None:
         folder = _is_there(Path(path), stat.S_ISDIR)
-        given = Path(path) / file.name if folder else Path(path)
-        if not _is_there(given):
-            what = "file" if folder or given.suffix else "file or folder"
-            raise ProxyNotFound(f"there is no {what} {given}, which the proxy of {profile.name} needs")
-        return given
+        place = Path(path) / file.name if folder else Path(path)
+        if not _is_there(place):
+            what = "file" if folder or place.suffix else "file or folder"
+            raise ProxyNotFound(f"there is no {what} {place}, which the proxy of {profile.name} needs")
+        return place
     if isinstance(profile.proxy, ToyProxy):
         return Path(str(resources.files("ctwl_protocol.profile") / "published" / TOY / file.name))
     cached = cache_folder() / profile.digest / file.name
@@ -270,8 +270,8 @@ def _from_wheel(source: PyPISource, wanted: ProxyFile) -> Path:
     except metadata.PackageNotFoundError:
         files = []
     for file in files:
-        if file.name == wanted.name and (found := Path(str(file.locate()))).is_file():
-            return found
+        if file.name == wanted.name and (place := Path(str(file.locate()))).is_file():
+            return place
     raise ProxyNotFound(
         f"{wanted.name} is neither in {cache_folder()} nor in an installed wheel; fetch it with: "
         f"{_how_to_install(source)}",
