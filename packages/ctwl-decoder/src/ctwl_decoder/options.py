@@ -53,7 +53,7 @@ def check_alpha(alpha: float, name: str = "alpha") -> None:
         raise OptionOutOfRange(f"{name} is {alpha}; it must lie between 0 and 1")
 
 
-def beacon_codes(profile: Profile, given: Iterable[tuple[int, int]], registry: Registry | None) -> NDArray[np.uint32]:
+def beacon_codes(profile: Profile, beacons: Iterable[tuple[int, int]], registry: Registry | None) -> NDArray[np.uint32]:
     """The codes of (provider, version) pairs: uint32 (codes,), ascending.
 
     A pair has as many nonces as its registry entry declares, and else all 64 (spec section 10.2, Registered beacons).
@@ -66,7 +66,7 @@ def beacon_codes(profile: Profile, given: Iterable[tuple[int, int]], registry: R
     if profile.code_bits != BEACON_BITS:
         raise OptionOutOfRange(f"the codes of {profile.name} are not beacons; search the whole code space")
     known = registry if has_public_key(profile) else None
-    codes = _codes(tuple((*beacon, known.nonces(*beacon) if known else NONCE_COUNT) for beacon in given))
+    codes = _codes(tuple((*beacon, known.nonces(*beacon) if known else NONCE_COUNT) for beacon in beacons))
     if not len(codes):
         raise OptionOutOfRange("there is no beacon to search for; name one, or search the whole code space")
     return codes
@@ -76,25 +76,25 @@ def beacon_codes(profile: Profile, given: Iterable[tuple[int, int]], registry: R
 def _codes(beacons: tuple[tuple[int, int, int], ...]) -> NDArray[np.uint32]:
     """The codes of providers' versions with so many nonces each: uint32 (codes,), ascending, read-only."""
     codes = {code for provider, version, nonces in beacons for code in Beacon.codes_of(provider, version, nonces)}
-    found = np.array(sorted(codes), dtype=np.uint32)
-    found.flags.writeable = False
-    return found
+    array = np.array(sorted(codes), dtype=np.uint32)
+    array.flags.writeable = False
+    return array
 
 
-def _beacons(given: str) -> list[tuple[int, int]]:
+def _beacons(text: str) -> list[tuple[int, int]]:
     """Read ``PROVIDER:VERSION``, or ``PROVIDER`` for all its versions, as a type of argparse.
 
     Raises:
         argparse.ArgumentTypeError: it is neither, or a number is out of range.
     """
-    provider, colon, version = given.partition(":")
+    provider, colon, version = text.partition(":")
     if not provider.isdecimal() or not (version.isdecimal() or not colon):
-        raise argparse.ArgumentTypeError(f"{given!r} is not PROVIDER or PROVIDER:VERSION in numbers, such as 42:3")
+        raise argparse.ArgumentTypeError(f"{text!r} is not PROVIDER or PROVIDER:VERSION in numbers, such as 42:3")
     try:
-        found = [Beacon(int(provider), number, 0) for number in ([int(version)] if colon else range(16))]
+        beacons = [Beacon(int(provider), number, 0) for number in ([int(version)] if colon else range(16))]
     except CTWLError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
-    return [(beacon.provider, beacon.version) for beacon in found]
+    return [(beacon.provider, beacon.version) for beacon in beacons]
 
 
 def add_alpha(parser: argparse._ActionsContainer, what: str = "the test") -> None:

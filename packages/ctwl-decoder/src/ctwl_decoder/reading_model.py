@@ -148,8 +148,8 @@ class ReadingModel:
             stop = min(max(first + self._block * 3 // 4, self._block), len(ids))
             begin = max(0, stop - self._block)
             with torch.inference_mode():
-                given = torch.tensor([ids[begin : stop - 1]], device=self._model.device)
-                logits = self._model(input_ids=given, use_cache=False).logits[0, first - begin - 1 :]
+                inputs = torch.tensor([ids[begin : stop - 1]], device=self._model.device)
+                logits = self._model(input_ids=inputs, use_cache=False).logits[0, first - begin - 1 :]
                 shown = torch.tensor(ids[first:stop], device=logits.device)
                 nll = torch.zeros(len(_TEMPERATURES))
                 for rows in (slice(i, i + _ROWS) for i in range(0, len(logits), _ROWS)):

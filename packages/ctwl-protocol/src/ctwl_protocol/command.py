@@ -98,13 +98,13 @@ def run_command(
     except (CTWLError, OSError) as error:
         code = f"{error.code}: " if isinstance(error, CTWLError) else ""
         system = isinstance(error, (FileUnwritable, OSError))  # a full disk, a cache that cannot be written
-        said = advice() if system else ""
-        told = f"{code}{error}{what_helps(error) if isinstance(error, OSError) else ''}"
-        note(f"{prog}: {told}; {said}" if said else f"{prog}: {told}")
+        hint = advice() if system else ""
+        message = f"{code}{error}{what_helps(error) if isinstance(error, OSError) else ''}"
+        note(f"{prog}: {message}; {hint}" if hint else f"{prog}: {message}")
         return FAILED
     except KeyboardInterrupt:
-        said = advice()
-        note(f"{prog}: interrupted; {said}" if said else f"{prog}: interrupted")
+        hint = advice()
+        note(f"{prog}: interrupted; {hint}" if hint else f"{prog}: interrupted")
         return FAILED if interrupted is None else interrupted
     except Exception:  # a bug: Python's own exit status would be 1
         traceback.print_exc()
@@ -128,21 +128,21 @@ def _stoppable(run: Callable[[], int]) -> int:
         signal.signal(signal.SIGTERM, before)
 
 
-def day(given: str) -> int:
+def day(text: str) -> int:
     """The first instant of a day in UTC, in Unix seconds: the type of an option whose value is a day."""
     try:
-        return int(datetime.combine(date.fromisoformat(given), time(), UTC).timestamp())
+        return int(datetime.combine(date.fromisoformat(text), time(), UTC).timestamp())
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{given!r} is not a day such as 2026-11-01") from error
+        raise argparse.ArgumentTypeError(f"{text!r} is not a day such as 2026-11-01") from error
 
 
 def whole_number(least: int, most: int) -> Callable[[str], int]:
     """The type of an option whose value is a whole number between bounds."""
 
-    def parse(given: str) -> int:
-        if not given.isdecimal() or len(given) > len(str(most)) or not least <= int(given) <= most:
-            raise argparse.ArgumentTypeError(f"{given!r} is not a whole number from {least} to {most}")
-        return int(given)
+    def parse(text: str) -> int:
+        if not text.isdecimal() or len(text) > len(str(most)) or not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} to {most}")
+        return int(text)
 
     return parse
 

@@ -28,8 +28,8 @@ class CTWLError(Exception):
 
 def first_line(error: BaseException) -> str:
     """The first line of another library's error message; its type where there is no message."""
-    said = str(error).strip()
-    return said.splitlines()[0] if said else type(error).__name__
+    message = str(error).strip()
+    return message.splitlines()[0] if message else type(error).__name__
 
 
 class PackageMissing(CTWLError):

@@ -76,11 +76,11 @@ def unlock(data: bytes, passphrase: str, purpose: str) -> bytes:
         KeyFileLocked: the passphrase is wrong, or the file was altered.
         PassphraseMissing: the passphrase is no Unicode text.
     """
-    found = _SecretFile.from_bytes(data)
-    if found.purpose != purpose:
-        raise KeyFileMalformed(f"this file holds {found.purpose[:80]!r}; give one that holds {purpose!r}")
+    file = _SecretFile.from_bytes(data)
+    if file.purpose != purpose:
+        raise KeyFileMalformed(f"this file holds {file.purpose[:80]!r}; give one that holds {purpose!r}")
     try:
-        return ChaCha20Poly1305(_key(passphrase, found.salt)).decrypt(found.nonce, found.secret, purpose.encode())
+        return ChaCha20Poly1305(_key(passphrase, file.salt)).decrypt(file.nonce, file.secret, purpose.encode())
     except InvalidTag as error:
         raise KeyFileLocked("the passphrase does not open this file, or the file was altered") from error
 
@@ -88,10 +88,10 @@ def unlock(data: bytes, passphrase: str, purpose: str) -> bytes:
 def is_locked(data: bytes) -> bool:
     """Whether these bytes claim to be a secret file, for whatever purpose."""
     try:
-        found = canonical.decode(data)
+        document = canonical.decode(data)
     except NonCanonical:
         return False
-    return isinstance(found, dict) and found.get("format") == "ctwl-secret/1"
+    return isinstance(document, dict) and document.get("format") == "ctwl-secret/1"
 
 
 def _key(passphrase: str, salt: bytes) -> bytes:
@@ -109,9 +109,9 @@ def ask_passphrase(what: str, *, new: bool = False) -> str:
     Raises:
         PassphraseMissing: there is neither; or nothing was typed, or two different passphrases.
     """
-    given = PASSPHRASE.value()
-    if given:
-        return given
+    passphrase = PASSPHRASE.value()
+    if passphrase:
+        return passphrase
     if not sys.stdin or not sys.stdin.isatty():
         raise PassphraseMissing(f"no passphrase for {what}; set {PASSPHRASE.name}, or run this in a terminal")
     with suppress(EOFError):

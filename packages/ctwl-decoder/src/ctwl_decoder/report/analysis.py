@@ -57,14 +57,14 @@ class Analysis:
         tokens = len(self.contributions)
         if tokens <= most:
             return np.ones(tokens, dtype=np.bool_)
-        found = np.zeros(tokens, dtype=np.bool_)
+        visible = np.zeros(tokens, dtype=np.bool_)
         for span in self.report.spans:
             first = int(np.searchsorted(self.starts[1:], span.start, side="right"))
             last = int(np.searchsorted(self.starts[:-1], span.end, side="left"))
-            found[max(first - _AROUND, 0) : last + _AROUND] = True
+            visible[max(first - _AROUND, 0) : last + _AROUND] = True
         if not self.report.spans:
-            found[:_AROUND] = True
-        return np.asarray(found & (found.cumsum() <= most))
+            visible[:_AROUND] = True
+        return np.asarray(visible & (visible.cumsum() <= most))
 
 
 def evidence_level(contribution: float, score: str) -> int:

@@ -112,21 +112,21 @@ class Assembler:
         return Analysis(text, report, finding.variant.starts, self._contributions(finding, parts))
 
     def body_report(
-        self, bodies: Sequence[Sequence[TokenizedVariant]], found: Sequence[Joint], plan: SearchPlan
+        self, bodies: Sequence[Sequence[TokenizedVariant]], joints: Sequence[Joint], plan: SearchPlan
     ) -> BodyReport:
         """The report on texts that were read together.
 
         Args:
             bodies: the variants of each text.
-            found: what was found by each score.
+            joints: what was found by each score.
             plan: what was searched.
         """
         profile = self.reader.profile
-        passed = [joint for joint in found if joint.held_by(plan.alpha) is None]
-        best = min(passed or found, key=lambda joint: joint.p_value)
+        passed = [joint for joint in joints if joint.held_by(plan.alpha) is None]
+        best = min(passed or joints, key=lambda joint: joint.p_value)
         beacons = [Beacon.from_code(code) for code in best.codes] if passed else []
         named = self.interpreter.hop(beacons[0]) if beacons else None
-        light, held = all(joint.by.light for joint in found), best.held_by(plan.alpha)
+        light, held = all(joint.by.light for joint in joints), best.held_by(plan.alpha)
         return BodyReport(
             outcome="found" if passed else "none",
             detected=bool(passed),

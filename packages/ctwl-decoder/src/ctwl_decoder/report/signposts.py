@@ -50,15 +50,15 @@ def signpost(registry: Trusted, provider: int) -> Signpost | None:
     owner = registry.registry.provider(provider)
     if owner is None or owner.detector is None or owner.state == "revoked":
         return None
-    told = {"name": owner.name, "scheme": owner.detector.scheme, "url": owner.detector.url}
-    return Signpost(provider=provider, **told, says=ask_there(**told))
+    named = {"name": owner.name, "scheme": owner.detector.scheme, "url": owner.detector.url}
+    return Signpost(provider=provider, **named, says=ask_there(**named))
 
 
 def signposts(registry: Trusted, spans: Iterable[Span]) -> list[Signpost]:
     """Where to ask about the texts in these passages: once for each provider, the newest model of a passage first."""
     hops = (hop.provider for span in spans if span.record for hop in span.record.chain)
-    found = (signpost(registry, provider) for provider in dict.fromkeys(hops))
-    return [each for each in found if each]
+    pointers = (signpost(registry, provider) for provider in dict.fromkeys(hops))
+    return [each for each in pointers if each]
 
 
 def better_reader(registry: Trusted, provider: int) -> BetterReader | None:
@@ -91,19 +91,19 @@ def resolve_provider(registry: Trusted, provider: int) -> Resolution:
     return _resolution(registry, provider=provider, code=None, version=None, nonce=None, model=None)
 
 
-def _resolution(registry: Trusted, provider: int, **given: int | str | None) -> Resolution:
+def _resolution(registry: Trusted, provider: int, **fields: int | str | None) -> Resolution:
     owner = registry.registry.provider(provider)
     state = owner.state if owner else "unregistered"
-    found = signpost(registry, provider)
+    pointer = signpost(registry, provider)
     return Resolution.model_validate(
         {
             "provider": provider,
-            **given,
+            **fields,
             "name": owner.name if owner else None,
             "state": state,
             "contact": owner.contact if owner else None,
-            "signpost": found,
-            "says": found.says if found else no_detector(provider, owner.name if owner else None, state),
+            "signpost": pointer,
+            "says": pointer.says if pointer else no_detector(provider, owner.name if owner else None, state),
             "registry": registry.label(int(time.time())),
         }
     )

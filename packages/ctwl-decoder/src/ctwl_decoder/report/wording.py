@@ -250,10 +250,10 @@ def files_missing(light: Report, error: ProxyNotFound) -> str:
         light: the report by the ranks alone.
         error: says what is missing.
     """
-    said = f"The quick reading says: {headline(light)}"
+    verdict = f"The quick reading says: {headline(light)}"
     missing = " that are not here." if error.fetch else f": {error}."
     lines = [
-        f"{said}." if light.detected else f"{said} ({why_none(light)}).",
+        f"{verdict}." if light.detected else f"{verdict} ({why_none(light)}).",
         f"The whole reading needs files of {light.profile}{missing}",
         "Try one of these:",
         "  --light: the quick reading alone",
@@ -314,8 +314,8 @@ def tried(profiles: Sequence[ProfileRead]) -> list[str]:
     if len(profiles) < 2:
         return []
     how = {"light": "ranks alone", "whole": "a language model", "no": "not read"}
-    said = ", ".join(f"{each.name} ({how[each.read]})" for each in profiles)
-    line = f"Tried: {said}; the p-value pays for {len(profiles)} profiles."
+    names = ", ".join(f"{each.name} ({how[each.read]})" for each in profiles)
+    line = f"Tried: {names}; the p-value pays for {len(profiles)} profiles."
     if any(each.outcome == "found" for each in profiles) and all(
         each.read == "light" and each.missing is None for each in profiles
     ):

@@ -41,7 +41,7 @@ def likeliest(slots: Sequence[NDArray[np.int32]], most: int = 1) -> tuple[NDArra
     if most == 1 and not np.bitwise_xor.reduce(best[0]):  # the best of every slot, and they agree
         return best, _sums(slots, best)
     likely = [_likely(scores) for scores in slots]
-    found = []
+    candidates = []
     for follows, scores in enumerate(slots):
         others = [(codes, slots[slot][codes]) for slot, codes in enumerate(likely) if slot != follows]
         taken = _combinations(len(others))
@@ -54,8 +54,8 @@ def likeliest(slots: Sequence[NDArray[np.int32]], most: int = 1) -> tuple[NDArra
         least = np.partition(sums, len(sums) - most)[len(sums) - most] if most < len(sums) else sums.min()
         carried = list(known[0, np.arange(len(others)), taken[sums >= least]].T)
         carried.insert(follows, np.bitwise_xor.reduce(carried))
-        found.append(np.column_stack(carried))
-    records = np.unique(np.concatenate(found), axis=0)  # in ascending order, so the smallest of equals is first
+        candidates.append(np.column_stack(carried))
+    records = np.unique(np.concatenate(candidates), axis=0)  # in ascending order, so the smallest of equals is first
     sums = _sums(slots, records)
     order = np.argsort(-sums, kind="stable")[:most]
     order = order[sums[order] > NOWHERE // 2]

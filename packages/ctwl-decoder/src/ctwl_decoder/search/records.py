@@ -280,24 +280,26 @@ class RecordReader:
         most = _AUTHENTICATED if layout.authenticated and self.keys else 1
         return _Hypothesis(layout, slots, likeliest([slot.scores for slot in slots], most)[0])
 
-    def _as_record(self, window: ScoredPositions, candidate: Candidate, found: _Hypothesis, layouts: int) -> Candidate:
+    def _as_record(
+        self, window: ScoredPositions, candidate: Candidate, hypothesis: _Hypothesis, layouts: int
+    ) -> Candidate:
         """A candidate as its likeliest record, with bounds on how often that is wrong.
 
         Args:
             window: the positions of the candidate's window.
             candidate: the candidate.
-            found: the clearest hypothesis.
+            hypothesis: the clearest hypothesis.
             layouts: how many layouts were tried.
         """
         nth, authenticator = 0, None
-        if found.layout.authenticated and self.keys:
-            nth, value, authenticator = self._authenticate(self.keys, window, found)
-        carried, scores = found.carried[nth].tolist(), found.scores(nth)
-        tests = candidate.tests * layouts * found.records
-        p_value = found.p_value(tests, nth=nth)
+        if hypothesis.layout.authenticated and self.keys:
+            nth, value, authenticator = self._authenticate(self.keys, window, hypothesis)
+        carried, scores = hypothesis.carried[nth].tolist(), hypothesis.scores(nth)
+        tests = candidate.tests * layouts * hypothesis.records
+        p_value = hypothesis.p_value(tests, nth=nth)
         if carried[0] != candidate.code and p_value >= candidate.p_value:
             return candidate  # the window shows its own beacon more clearly than a record with another beacon
-        nulls, searched = [slot.null for slot in found.slots], [slot.searched for slot in found.slots]
+        nulls, searched = [slot.null for slot in hypothesis.slots], [slot.searched for slot in hypothesis.slots]
         bounds, either = error_bounds(nulls, scores, searched, tests, layouts)
         read = tuple(carried[:-1])
         bounds = (min(bounds[0], nulls[0].p_value(scores[0], candidate.tests)), *bounds[1:-1])
@@ -306,30 +308,33 @@ class RecordReader:
             read, bounds, either = (*read, value), tuple(both[:-1]), both[-1]
         if read[0] == candidate.code:  # else the p-value of slot 0 is of another beacon
             p_value = min(p_value, candidate.p_value)
-        units = np.concatenate([slot.table.units(code) for slot, code in zip(found.slots, carried, strict=True)])
+        units = np.concatenate([slot.table.units(code) for slot, code in zip(hypothesis.slots, carried, strict=True)])
         return replace(
             candidate,
             code=read[0],
             score=sum(scores),
-            expected=sum(slot.table.expected for slot in found.slots),
+            expected=sum(slot.table.expected for slot in hypothesis.slots),
             log_e=log_e_value(units),
             p_value=p_value,
-            record=FoundRecord(found.layout, read, bounds, either, authenticator),
+            record=FoundRecord(hypothesis.layout, read, bounds, either, authenticator),
         )
 
-    def _authenticate(self, keys: ProviderKeys, window: ScoredPositions, found: _Hypothesis) -> tuple[int, int, float]:
+    def _authenticate(
+        self, keys: ProviderKeys, window: ScoredPositions, hypothesis: _Hypothesis
+    ) -> tuple[int, int, float]:
         """The index of the record that fits best together with its authenticator, the authenticator, and its p-value.
 
         The authenticator's score is a log-likelihood ratio as the record's own. So it decides between records that are
         about as likely, and wrong keys do not outweigh a record that is clear.
         """
-        layout, nonce = found.layout, int(found.carried[0, 0]) % NONCE_COUNT
+        layout, nonce = hypothesis.layout, int(hypothesis.carried[0, 0]) % NONCE_COUNT
         table = ScoreTable.of(self.slot(window, layout, layout.codes - 1, nonce))
         values = [
-            keys.authenticate(self.profile, Record(layout, (*codes, 0))) for codes in found.carried[:, :-1].tolist()
+            keys.authenticate(self.profile, Record(layout, (*codes, 0)))
+            for codes in hypothesis.carried[:, :-1].tolist()
         ]
         scores = [table.score(value) for value in values]
-        best = max(range(len(values)), key=lambda nth: sum(found.scores(nth)) + scores[nth])
+        best = max(range(len(values)), key=lambda nth: sum(hypothesis.scores(nth)) + scores[nth])
         return best, values[best], null_of(table.scores).p_value(scores[best], len(values))
 
 

@@ -87,7 +87,7 @@ def _extent(values: NDArray[np.int64], start: int, end: int) -> tuple[int, int]:
 
 def _growing_stretches(values: NDArray[np.int64]) -> list[tuple[int, int]]:
     """The stretches over which the sum of the values grows without a fall of more than :data:`DROP`."""
-    found = []
+    stretches = []
     total, peak, start, peak_end = 0, 0, 0, 0
     for i, value in enumerate([*values.tolist(), -DROP - 1]):
         total += value
@@ -95,9 +95,9 @@ def _growing_stretches(values: NDArray[np.int64]) -> list[tuple[int, int]]:
             peak, peak_end = total, i + 1
         if total <= 0 or peak - total > DROP:
             if peak > 0:
-                found.append((start, peak_end))
+                stretches.append((start, peak_end))
             total, peak, start = 0, 0, i + 1
-    return found
+    return stretches
 
 
 def _merge_adjacent(spans: list[PositionSpan], gap: int) -> list[PositionSpan]:

@@ -95,15 +95,15 @@ def read_together(texts: Sequence[Sequence[ScoredPositions]], by: Score, code_se
         ([one] * len(texts), 1, its_own),
     ]
     of_variants = sum(math.log(len(text)) for text in texts) + math.log(len(hypotheses))
-    found = []
+    joints = []
     for places, drawn, of_nonce in hypotheses:
         of_all = float(np.logaddexp.reduce(drawn * log_nonces))
         left_out = _LOG_PAIRS + drawn * math.log(NONCE_COUNT) - of_all
         parts = [text[which[place]] for text, which, place in zip(texts, variants, places, strict=True)]
         codes = code_set.codes[places].tolist()
         tests = of_all + of_variants - math.log(share * code_set.share)
-        found.append(_joint(parts, codes, by, tests, of_variants + drawn * of_nonce, left_out))
-    return min(found, key=lambda joint: joint.p_value)
+        joints.append(_joint(parts, codes, by, tests, of_variants + drawn * of_nonce, left_out))
+    return min(joints, key=lambda joint: joint.p_value)
 
 
 def _joint(

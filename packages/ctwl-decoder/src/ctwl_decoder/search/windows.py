@@ -123,10 +123,10 @@ def _worth_a_p_value(
     return np.array([row for row in order if math.erfc(standard[row] / math.sqrt(2)) / 2 * tests <= at_most], np.int64)
 
 
-def _outermost(found: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+def _outermost(windows: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
     """Codes with their windows, best first; windows inside a better window of the same code are left out."""
     kept: dict[int, list[tuple[int, int, int]]] = {}
-    for code, start, end in found:
+    for code, start, end in windows:
         same = kept.setdefault(code, [])
         if not any(other_start <= start and end <= other_end for _, other_start, other_end in same):
             same.append((code, start, end))

@@ -114,12 +114,12 @@ def light_scores(
         vocabulary: the number of the profile's tokens.
     """
     leading = ranks >> np.uint32(32 - _LEADING)
-    found: NDArray[np.int8]
+    units: NDArray[np.int8]
     if score is Score.LIGHT_SOFT:
-        found = np.take(_by_leading_bits(soft_table(sigma)), leading)
+        units = np.take(_by_leading_bits(soft_table(sigma)), leading)
     else:
-        found = _rank_tables(vocabulary)[np.frexp(tokens)[1][:, None], leading]
-    return found
+        units = _rank_tables(vocabulary)[np.frexp(tokens)[1][:, None], leading]
+    return units
 
 
 def light_units(profile: Profile, positions: Positions) -> Mapping[Score, NDArray[np.int8]]:
@@ -145,5 +145,5 @@ def _by_leading_bits(table: tuple[int, ...]) -> NDArray[np.int8]:
     steps = np.arange(1 << _LEADING)
     doubling = np.frexp(steps)[1]  # number of bits: the first step is cut in doublings
     step = steps >> DOUBLINGS
-    found: NDArray[np.int8] = np.array(table, dtype=np.int8)[np.where(step, step + DOUBLINGS, doubling)]
-    return found
+    units: NDArray[np.int8] = np.array(table, dtype=np.int8)[np.where(step, step + DOUBLINGS, doubling)]
+    return units

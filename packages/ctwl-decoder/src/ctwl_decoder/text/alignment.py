@@ -70,16 +70,16 @@ def normalize_aligned(given: AlignedText) -> AlignedText:
     Raises:
         NotText: more than :data:`MAX_MARKS` marks on one letter.
     """
-    found = given
+    normalized = given
     if not given.text.isascii() or "\r" in given.text:
         # What nobody sees goes first, so that a run of it moves no place of the characters around it.
         seen = given.edited((m.start(), m.end(), "") for m in _DELETED.finditer(given.text))
         pieces = ((m.start(), m.end(), m.group()) for m in _CHANGED.finditer(seen.text))
         changed = ((start, end, piece, _normalized(piece)) for start, end, piece in pieces)
-        found = seen.edited((start, end, new) for start, end, piece, new in changed if new != piece)
-    head = len(found.text) - len(found.text.lstrip(WHITE_SPACE))
-    tail = max(len(found.text.rstrip(WHITE_SPACE)), head)
-    return AlignedText(found.text[head:tail], found.source[head : tail + 1])
+        normalized = seen.edited((start, end, new) for start, end, piece, new in changed if new != piece)
+    head = len(normalized.text) - len(normalized.text.lstrip(WHITE_SPACE))
+    tail = max(len(normalized.text.rstrip(WHITE_SPACE)), head)
+    return AlignedText(normalized.text[head:tail], normalized.source[head : tail + 1])
 
 
 def _normalized(piece: str) -> str:

@@ -63,7 +63,7 @@ def tokenize_variants(
     if has_surrogates(text):
         raise NotText("the text has lone surrogates, so it is not Unicode text; decode its bytes as UTF-8 first")
     variants = variants_of(text)
-    found = []
+    tokenized = []
     for name, variant in variants:
         ids, starts = tokenizer.locate(variant.text)
         if len(ids) > max_tokens:
@@ -72,5 +72,5 @@ def tokenize_variants(
             )
         places = variant.source[np.append(starts, len(variant.text))]
         cut = positions(ids, profile.prefix_length, profile.context_length)
-        found.append(TokenizedVariant(name, variant.text, ids, places, cut, 1 / len(variants)))
-    return found
+        tokenized.append(TokenizedVariant(name, variant.text, ids, places, cut, 1 / len(variants)))
+    return tokenized

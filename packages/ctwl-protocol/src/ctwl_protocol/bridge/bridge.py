@@ -237,14 +237,14 @@ class Bridge:
         candidates = np.flatnonzero(chances > NEGLIGIBLE)
         places = known.place_of[self.opening[candidates]]
         joined = known.entries[chances[known.entries[:, 0]] >= self.floor]
-        found = []
+        branches = []
         for place, path in enumerate(known.paths):
             own, inside = candidates[places == place], joined[joined[:, 1] == place]
             chosen = np.concatenate([own, inside[:, 0]])
             tokens = np.concatenate([self.first[own], inside[:, 2]]).astype(np.int64)
             if len(chosen):
-                found.append(Branch(path, chosen, tokens, chances[chosen].astype(np.float64)))
-        return found
+                branches.append(Branch(path, chosen, tokens, chances[chosen].astype(np.float64)))
+        return branches
 
     def _follow(self, tail: Tail) -> tuple[list[tuple[int, ...]], NDArray[np.int32]]:
         """The paths after which the candidates follow that are cut off from the tail, and the place of each opening.

@@ -100,8 +100,8 @@ def _run(arguments: argparse.Namespace) -> str:
             made = for_user(get_profile(arguments.file), arguments.user)
         case "certified":
             profile = get_profile(arguments.file)
-            found = certificate_of(profile, trusted_with(arguments.registry).registry)
-            made = certified(profile, found.challenge)
+            certificate = certificate_of(profile, trusted_with(arguments.registry).registry)
+            made = certified(profile, certificate.challenge)
         case "show":
             profile = get_profile(arguments.file)
             if not arguments.json:

@@ -154,12 +154,12 @@ def _read(path: Path, limit: int) -> bytes:
 
 def _vocabulary(data: bytes) -> dict[str, int]:
     try:
-        found = _VOCABULARY.validate_json(data)
+        ids = _VOCABULARY.validate_json(data)
     except ValidationError as error:
         raise ProxyMalformed(f"vocab.json: {describe_error(error)}") from error
-    if sorted(found.values()) != list(range(len(found))):
+    if sorted(ids.values()) != list(range(len(ids))):
         raise ProxyMalformed("vocab.json must give its tokens the ids 0, 1, 2 ..., one each")
-    return found
+    return ids
 
 
 def _merges(data: bytes) -> list[tuple[str, str]]:
@@ -179,13 +179,13 @@ def _special(vocabulary: Mapping[str, int], merges: list[tuple[str, str]]) -> tu
 
 
 def _weights(folder: Path) -> Path:
-    found = sorted(path for path in folder.glob("*.safetensors") if path.is_file())
-    if len(found) != 1:
+    paths = sorted(path for path in folder.glob("*.safetensors") if path.is_file())
+    if len(paths) != 1:
         raise ProxyNotFound(
-            f"{folder} has {len(found)} .safetensors files; a proxy LM has one: "
+            f"{folder} has {len(paths)} .safetensors files; a proxy LM has one: "
             "save it with save_pretrained(folder, max_shard_size='60GB')"
         )
-    return found[0]
+    return paths[0]
 
 
 def _described(path: Path) -> ProxyFile:

@@ -99,13 +99,13 @@ def certificate_of(profile: Profile, registry: Registry) -> CertificateEntry:
         ProofUncertified: the registry has none.
     """
     committed = commitment(profile)
-    found = registry.certificate(committed)
-    if found is None:
+    certificate = registry.certificate(committed)
+    if certificate is None:
         raise ProofUncertified(
             f"version {registry.version} of the registry certifies no profile with the commitment {committed.hex()}; "
             "have it certified, or give a newer registry"
         )
-    return found
+    return certificate
 
 
 def certified(profile: Profile, challenge: bytes) -> Profile:

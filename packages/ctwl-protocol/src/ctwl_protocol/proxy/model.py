@@ -197,8 +197,8 @@ class OnDevice:
     def hidden(self, ids: NDArray[np.int64]) -> torch.Tensor:
         """What the last layer gives at each token: (n, width), on the device."""
         with torch.inference_mode(), self._autocast():
-            given = torch.tensor(ids[None], device=self._device)
-            found: torch.Tensor = self._model.base_model(given, use_cache=False).last_hidden_state[0]
+            batch = torch.tensor(ids[None], device=self._device)
+            found: torch.Tensor = self._model.base_model(batch, use_cache=False).last_hidden_state[0]
             return found
 
     def head(self, hidden: torch.Tensor) -> NDArray[np.float32]:

@@ -81,7 +81,7 @@ class Rivals:
         enough = 1 / SHARE - 2.0**-weight_bits  # a weight is rounded by half of the latter at most
 
         def some(start: int, stop: int) -> Rivals:
-            found = []
+            parts = []
             for i in range(start, stop):
                 mass = masses_of(logits[i : i + 1], special)[0]
                 likely = mass >= enough
@@ -89,8 +89,8 @@ class Rivals:
                 tokens = np.flatnonzero(likely)
                 weights, shown = quantize(mass[tokens], weight_bits)[None], np.searchsorted(tokens, observed[i : i + 1])
                 among = cls.of(places[i : i + 1], weights, shown, 1 << weight_bits)
-                found.append(replace(among, tokens=tokens[among.tokens].astype(np.uint32)))
-            return cls.joined(found)
+                parts.append(replace(among, tokens=tokens[among.tokens].astype(np.uint32)))
+            return cls.joined(parts)
 
         return cls.joined(in_chunks(some, len(places)))
 

@@ -145,11 +145,11 @@ class Proxy:
             TokenOutOfRange: an id is outside the vocabulary.
             ImportError, CTWLError: see :meth:`load`.
         """
-        found = []
+        parts = []
         for block in self.blocks(len(ids)):
-            found.append(self.rivals_in(ids, block))
+            parts.append(self.rivals_in(ids, block))
             progress(block.end - self.profile.prefix_length)
-        return Rivals.joined(found)
+        return Rivals.joined(parts)
 
     def rivals_in(self, ids: NDArray[np.int64], block: Block) -> Rivals:
         """The rivals at the places that one block of a text weighs."""
@@ -158,14 +158,14 @@ class Proxy:
             return Rivals.of(places, self._by_rule(self._prefixes(ids, places)), ids[places])
         model, tokenizer = self._reader(), self.profile.tokenizer
         hidden = model.hidden(ids[block.start : block.end - 1])[block.first - block.start - 1 :]
-        found = []
+        parts = []
         for start in range(0, len(places), _ROWS):
             rows = slice(start, start + _ROWS)
             logits = model.head(hidden[rows])[:, : tokenizer.vocabulary]
-            found.append(
+            parts.append(
                 Rivals.of_logits(places[rows], logits, ids[places[rows]], tokenizer.special, self.profile.weight_bits)
             )
-        return Rivals.joined(found)
+        return Rivals.joined(parts)
 
     def weights_at(self, ids: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.uint32]:
         """The weights of the whole vocabulary at some places of a text: uint32 (places, vocabulary).

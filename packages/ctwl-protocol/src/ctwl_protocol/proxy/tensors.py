@@ -131,23 +131,23 @@ def fitting(architecture: Architecture, tensors: Mapping[str, T]) -> dict[str, T
     Raises:
         ProxyMalformed: a tensor is missing, unknown or of another shape.
     """
-    shapes, given = tensor_shapes(architecture), dict(tensors)
+    shapes, named = tensor_shapes(architecture), dict(tensors)
     if isinstance(architecture, GPT2):
-        given = {
+        named = {
             name if name.startswith(("transformer.", "lm_head.")) else f"transformer.{name}": tensor
             for name, tensor in tensors.items()
             if not name.endswith((".attn.bias", ".attn.masked_bias"))
         }
     if "lm_head.weight" not in shapes:
-        given.pop("lm_head.weight", None)
-    for name in sorted(shapes.keys() | given.keys()):
-        stated, found = shapes.get(name), tuple(given[name].shape) if name in given else None
-        if found != stated:
+        named.pop("lm_head.weight", None)
+    for name in sorted(shapes.keys() | named.keys()):
+        stated, shape = shapes.get(name), tuple(named[name].shape) if name in named else None
+        if shape != stated:
             raise ProxyMalformed(
-                f"tensor {name}: the architecture has {_shape(stated)}, the weights have {_shape(found)}; give the "
+                f"tensor {name}: the architecture has {_shape(stated)}, the weights have {_shape(shape)}; give the "
                 "weights of the model that the profile names"
             )
-    return given
+    return named
 
 
 def _shape(shape: tuple[int, ...] | None) -> str:

@@ -85,9 +85,9 @@ class ProxyTokenizer:
 
     def locate(self, text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Token ids of a text that is normalized already, and the character each begins with: int64 (tokens,) each."""
-        found = self.backend.encode(text, add_special_tokens=False)
-        starts = [start for start, _ in found.offsets]
-        return np.array(found.ids, dtype=np.int64), np.array(starts, dtype=np.int64)
+        encoding = self.backend.encode(text, add_special_tokens=False)
+        starts = [start for start, _ in encoding.offsets]
+        return np.array(encoding.ids, dtype=np.int64), np.array(starts, dtype=np.int64)
 
     def encode_within(self, texts: Sequence[str]) -> list[list[int]]:
         """Token ids of texts that are normalized already and whose ends are not the ends of a text."""

@@ -79,12 +79,12 @@ class ProviderKeys:
         if not Path(path).exists():
             raise KeyFileMalformed(f"cannot read {path}: No such file; to make keys: ctwl-encode --new-keys FILE")
         try:
-            found = canonical.decode(secret_file.read_secret(path, _PURPOSE, passphrase))
+            secret = canonical.decode(secret_file.read_secret(path, _PURPOSE, passphrase))
         except NonCanonical as error:
             raise KeyFileMalformed(f"{path}: {error}") from error
-        if not isinstance(found, bytes) or len(found) != 32:
+        if not isinstance(secret, bytes) or len(secret) != 32:
             raise KeyFileMalformed(f"{path} holds no provider's keys; give another file")
-        return cls(found)
+        return cls(secret)
 
     def save(self, path: str | Path, passphrase: str | None = None) -> None:
         """Write a new file of keys, encrypted under the passphrase.

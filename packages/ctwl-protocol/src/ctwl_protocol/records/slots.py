@@ -39,6 +39,6 @@ def slot_of(codes: int, word: Word) -> Word:
 def slot_table(profile: Profile, positions: Positions) -> NDArray[np.uint8]:
     """The slot of every position for records of each number of codes: uint8 (positions, MAX_CODES)."""
     tails, index = np.unique(positions.prefixes[:, -TAIL:], axis=0, return_inverse=True)
-    found = [hashing.slot_word(profile.key, tail) for tail in tails.tolist()]
-    words = np.array(found, dtype=np.int64)[index.reshape(-1)]
+    values = [hashing.slot_word(profile.key, tail) for tail in tails.tolist()]
+    words = np.array(values, dtype=np.int64)[index.reshape(-1)]
     return np.stack([slot_of(codes, words) for codes in range(1, MAX_CODES + 1)], axis=1).astype(np.uint8)

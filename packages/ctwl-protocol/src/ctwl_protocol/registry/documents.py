@@ -145,8 +145,8 @@ class Registry(Document):
 
     def provider(self, code: int) -> ProviderEntry | None:
         """The owner of a provider code, which may be retired or revoked; None where the code is free."""
-        found = self._by_identity.get(("provider", code))
-        return found if isinstance(found, ProviderEntry) else None
+        entry = self._by_identity.get(("provider", code))
+        return entry if isinstance(entry, ProviderEntry) else None
 
     def model(self, code: int, version: int) -> ModelVersion | None:
         """A model version of a provider; None where there is none."""
@@ -183,8 +183,8 @@ class Registry(Document):
 
     def certificate(self, commitment: bytes) -> CertificateEntry | None:
         """Who had a commitment to a private profile certified, and when; None where nobody had."""
-        found = self._by_identity.get(("certificate", commitment))
-        return found if isinstance(found, CertificateEntry) else None
+        entry = self._by_identity.get(("certificate", commitment))
+        return entry if isinstance(entry, CertificateEntry) else None
 
     def certificates_of(self, owner: str) -> list[CertificateEntry]:
         """The certificates whose owner's name looks like this one: who has one spelled otherwise is no other owner."""

@@ -48,9 +48,9 @@ def state_folder() -> Path:
     Raises:
         RegistryError: ``registry-unreadable``: the user has no data folder.
     """
-    given = REGISTRY.value()
-    if given:
-        return Path(given)
+    named = REGISTRY.value()
+    if named:
+        return Path(named)
     with suppress(RuntimeError):  # no home folder
         folder = Path(platformdirs.user_data_dir("ctwl", appauthor=False)) / "registry"
         if folder.is_absolute():  # a relative one would be trusted in whatever folder a program runs

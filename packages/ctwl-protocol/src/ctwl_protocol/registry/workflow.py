@@ -77,12 +77,12 @@ def begin(root: bytes, registry: bytes, *, roots: Sequence[bytes] = (), seen: in
         RegistryError: they are not, or one of them is malformed; see also :func:`update`, step 2.
     """
     envelope = Envelope.from_bytes(root)
-    found = Root.from_bytes(envelope.payload)  # no older root verifies it; the caller vouches for it
-    envelope.verify(ROOT, found.root)
+    last = Root.from_bytes(envelope.payload)  # no older root verifies it; the caller vouches for it
+    envelope.verify(ROOT, last.root)
     for data in roots:
-        found, root = _next_root(found, data), data
-    listed = Registry.from_bytes(Envelope.from_bytes(registry).verify(REGISTRY, found.registry))
-    return Trusted(found, listed, root, registry, max(seen, listed.issued))
+        last, root = _next_root(last, data), data
+    listed = Registry.from_bytes(Envelope.from_bytes(registry).verify(REGISTRY, last.registry))
+    return Trusted(last, listed, root, registry, max(seen, listed.issued))
 
 
 def resume(root: bytes, registry: bytes, *, seen: int) -> Trusted:
