@@ -119,6 +119,15 @@ def test_the_reference_conforms(sound: tuple[int, Report, Path]) -> None:
     assert len(set(ids)) == len(ids)
 
 
+def test_a_run_that_takes_too_long_ends_with_a_report(tmp_path: Path) -> None:
+    """What was not asked is left out, and the report says why."""
+    status, report = run(tmp_path, "--registry-client", CLIENT, "--deadline", "0.001")
+    assert status == 0
+    assert of(report, "ctwl-registry") == {"registry-client": "not tested"}
+    reasons = {(result.verdict, result.reason) for result in report.results}
+    assert reasons == {("skipped", "the run had taken 0.001 seconds, its deadline")}
+
+
 @pytest.mark.slow
 def test_the_reference_conforms_in_all(tmp_path: Path) -> None:
     status, report = run(tmp_path, "--encoder", TOY, "--decoder", DECODER, "--registry-client", CLIENT)

@@ -85,7 +85,7 @@ class Case:
         """The result, whatever happens, with the known exceptions applied."""
         known = exceptions or Exceptions()
         if reason := known.skipped(self.id):
-            return self._result("skipped", reason=reason)
+            return self.left_out(reason)
         began = time.monotonic()
         try:
             outcome = self.judge()
@@ -101,6 +101,10 @@ class Case:
         except Exception as error:  # the report of all other cases must not be lost with this one
             verdict, found = "errored", {"reason": f"a fault of the suite's own: {type(error).__name__}: {error}"}
         return known.applied(self._result(verdict, **found, seconds=round(time.monotonic() - began, 3)))
+
+    def left_out(self, reason: str) -> Result:
+        """The result where it is not run."""
+        return self._result("skipped", reason=reason)
 
     def _result(self, verdict: str, **found: Any) -> Result:
         return Result.model_validate({**dict(self.question), "verdict": verdict, **found})

@@ -62,6 +62,8 @@ def add_commands(commands: Any) -> None:
                         help=f"seconds that an adapter may take to start (default {Limits.start:g})")  # fmt: skip
     parser.add_argument("--time-limit", type=_seconds, default=Limits.request, metavar="S",
                         help=f"seconds for any other request (default {Limits.request:g})")  # fmt: skip
+    parser.add_argument("--deadline", type=_seconds, metavar="S",
+                        help="seconds after which no further case begins, and the report is written")  # fmt: skip
     parser.set_defaults(run=run_suite)
 
 
@@ -113,6 +115,7 @@ def run_suite(options: argparse.Namespace) -> int:
                 exceptions,
                 jobs=options.jobs,
                 only=options.only,
+                deadline=options.deadline,
                 progress=lambda done, total: bar.update(task, completed=done, total=total, description="running"),
             )
     paths = write(report, options.out)

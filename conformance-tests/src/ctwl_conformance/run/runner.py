@@ -16,7 +16,7 @@ from . import junit, page
 from .bench import Bench
 from .cases import Case, all_cases
 from .exceptions import Exceptions, ExceptionsMalformed
-from .results import Report
+from .results import Report, Result
 from .verdicts import verdicts
 
 
@@ -26,6 +26,7 @@ def run(
     *,
     jobs: int = 1,
     only: str = "*",
+    deadline: float | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Report:
     """Run every case of these implementations.
@@ -35,6 +36,7 @@ def run(
         exceptions: what is known beforehand.
         jobs: cases that are run side by side.
         only: a pattern of case ids, as in a shell; other cases are left out.
+        deadline: seconds after which no further case begins; None for no end.
         progress: called with the cases done and their number.
 
     Raises:
@@ -50,9 +52,15 @@ def run(
     if not cases:
         raise ExceptionsMalformed(f"no case is called {only}; a report has the ids of all cases")
     found = {}
+
+    def judged(case: Case) -> Result:
+        if deadline is not None and time.monotonic() - began > deadline:
+            return case.left_out(f"the run had taken {deadline:g} seconds, its deadline")
+        return case.run(exceptions)
+
     with ThreadPoolExecutor(jobs) as pool:
         try:
-            for result in pool.map(lambda case: case.run(exceptions), _alternating(cases)):
+            for result in pool.map(judged, _alternating(cases)):
                 found[result.id] = result
                 progress(len(found), len(cases))
         except BaseException:  # such as Ctrl-C: do not wait for answers that nobody needs

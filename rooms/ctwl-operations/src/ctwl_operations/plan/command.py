@@ -50,7 +50,7 @@ examples:
 
 Some texts of each prompt are written by plain sampling and by each strategy, measured while they are written, and read
 as the public decoder does. Give the prompts and the settings with which you serve, and as many tokens as your texts
-have. With the defaults and smollm2 it takes some minutes on two cores.
+have. With the defaults and smollm2 it takes some twenty minutes on two cores.
 
 {textwrap.fill(f"The rule: {RULE}.", 120)}
 
