@@ -333,7 +333,7 @@ def test_what_cannot_be_written_is_refused(
 
 def test_a_note_that_a_client_wrote_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     server = Server(monkeypatch)
-    forged = Note(nonce=5, name="forged").model_dump()
+    forged = Note(random=5, name="forged").model_dump()
     request = server.request("a", [1], custom_params={"ctwl_admitted": forged})
     noted = Note.of(request.sampling_params.custom_params)
     assert noted is not None and noted.name == "a"
