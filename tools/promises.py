@@ -17,7 +17,7 @@ import sys
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, is_typeddict
 
 from distributions import ROOT, SOURCES
 from help_page import COMMANDS, help_of
@@ -50,6 +50,8 @@ def public(name: str, value: Any) -> Iterator[str]:
         yield from (f"{name}.{member}" for member in value.__members__)
     elif issubclass(value, BaseModel):
         yield from (f"{name}.{field}" for field in value.model_fields)
+    elif is_typeddict(value):
+        yield from (f"{name}.{field}" for field in value.__annotations__)
     elif not issubclass(value, Exception):
         yield name + signature(value)
     ours = [base for base in value.__mro__ if base.__module__.startswith("ctwl_")]

@@ -29,7 +29,7 @@ from ctwl_decoder.reading_model import _TEMPERATURES, ReadingModel
 from ctwl_decoder.report.wording import format_p_value
 from ctwl_decoder.text.tokens import tokenize_variants
 from ctwl_encoder import Encoder
-from ctwl_encoder.core.payload import Payload, Seeds
+from ctwl_encoder.core.payload import Seeds
 from ctwl_encoder.core.strategies.race.lots import lots
 from ctwl_encoder.options import MOST_SHARE
 from ctwl_protocol.causal_lm import load_tokenizer
@@ -135,7 +135,8 @@ def test_the_token_shown_won_the_race_that_the_encoder_held(
         part = ~np.isin(row, [token for before, token in pairs[9 : place - 1] if before == context])
         shown = found.shown[i] - found.starts[i]
         for code in won if part[shown] else ():
-            ranks = ranks_of(np.uint32(seeds.of(Payload((code,)), (0, (context,)))), row)
+            ((seed,),) = seeds.of_codes(np.array([code], dtype=np.uint32), [(context,)])
+            ranks = ranks_of(seed, row)
             numbers = np.where(part, np.log(weights) + lots(MOST_SHARE, ranks), -np.inf)
             won[code].append(int(numbers.argmax()) == shown)
     right, wrong = won.values()

@@ -226,7 +226,7 @@ def test_what_cannot_be_resolved_is_an_error_in_a_line(
 def client() -> Iterator[httpx.Client]:
     """A client of a service on a machine that trusts the registry above; it reads by ranks alone."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ctwl_decoder.decoder.load_trusted", trusting)
+        patch.setattr("ctwl_services.serve.service.load_trusted", trusting)
         with serving(open_proxy("org.ctwl.smollm2-135m.vanilla.1")) as found:
             yield found
 

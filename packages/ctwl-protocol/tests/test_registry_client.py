@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from bundled_registry import make
 
-from ctwl_protocol import environment, registry
+from ctwl_protocol import environment
 from ctwl_protocol.errors import FileUnwritable
 from ctwl_protocol.registry import Trusted, bundled, keys, load_trusted, store, update_trusted
 from ctwl_protocol.registry.workflow import begin
@@ -58,19 +58,6 @@ def test_the_folder_is_that_of_the_environment(tmp_path: Path, monkeypatch: pyte
     monkeypatch.delenv(environment.REGISTRY.name)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert store.state_folder() == tmp_path / "ctwl" / "registry"
-
-
-def test_the_exported_names() -> None:
-    assert sorted(registry.__all__) == [
-        "Envelope",
-        "Registry",
-        "Role",
-        "Root",
-        "Trusted",
-        "bundled",
-        "load_trusted",
-        "update_trusted",
-    ]
 
 
 def test_a_user_without_a_home_is_told_what_to_set(refused: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,12 +26,12 @@ from scipy import stats
 from ctwl_decoder import Decoder
 from ctwl_encoder import CTWLWatermarkingConfig, Encoder
 from ctwl_encoder.command import main
-from ctwl_encoder.core.budget import Budget
 from ctwl_encoder.core.expected_evidence import needed_tokens
 from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.errors import OptionOutOfRange
 from ctwl_encoder.models import as_chat
 from ctwl_encoder.options import GenerationOptions
+from ctwl_operations.budget import Budget
 from ctwl_operations.plan.command import _profile_at_hand
 from ctwl_operations.plan.configs import configs
 from ctwl_operations.plan.markings import PLAIN, Marking, default_marking, markings
@@ -484,15 +484,6 @@ def test_a_wrong_option_is_said_before_anything_is_loaded(
     assert error.startswith("ctwl-encode plan: ")
     assert said in error
     assert error.count("\n") == 1
-
-
-def test_without_the_decoder_the_way_out_is_said(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "ctwl_decoder", None)
-    assert main(["plan"]) == 2
-    assert "extra-missing" in (error := capsys.readouterr().err)
-    assert "pip install 'ctwl-encoder[plan]'" in error
 
 
 def test_without_the_standard_proxy_lm_the_offline_one_is_measured(

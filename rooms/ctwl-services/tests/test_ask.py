@@ -306,7 +306,7 @@ def test_a_person_at_a_terminal_is_asked(
 def asking() -> Iterator[tuple[httpx.Client, Played]]:
     """A service that asks, and the detector that it reaches; it reads by ranks alone."""
     with pytest.MonkeyPatch.context() as patch, playing(answering(**FOUND, says="<b>ours</b>\x1b[2J")) as detector:
-        patch.setattr("ctwl_decoder.decoder.load_trusted", trusting)
+        patch.setattr("ctwl_services.serve.service.load_trusted", trusting)
         patch.setattr("ctwl_services.serve.app.Consents", lambda: CONSENTS)
         network = Network({HOST: detector.place})
         with serving(open_proxy("org.ctwl.smollm2-135m.vanilla.1"), network=network) as client:

@@ -636,7 +636,7 @@ def test_connections_are_bounded(small: Proxy) -> None:
 
 def test_the_registry_is_read_once_for_all_requests(small: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(small) as client:
-        monkeypatch.setattr("ctwl_decoder.decoder.load_trusted", lambda: 1 / 0)
+        monkeypatch.setattr("ctwl_services.serve.service.load_trusted", lambda: 1 / 0)
         assert client.post("/v1/decode", json=QUESTION).status_code == 200
 
 
@@ -795,7 +795,7 @@ def test_an_updated_registry_is_loaded_and_a_damaged_one_is_not(
         async with service.lifespan(None):
             first = service.page
             await asyncio.to_thread(until, lambda: service.page is not first)
-            monkeypatch.setattr("ctwl_decoder.decoder.load_trusted", damaged)
+            monkeypatch.setattr("ctwl_services.serve.service.load_trusted", damaged)
             await asyncio.to_thread(until, lambda: "the registry cannot be reloaded: damaged" in caplog.text)
             assert service.registry is bundled()
 

@@ -17,7 +17,7 @@ from ctwl_encoder.errors import OptionOutOfRange
 from ctwl_protocol import CTWLError, get_profile
 from ctwl_protocol.command import closed_output_is_fine, command_parser, run_command
 from ctwl_protocol.files import open_file
-from ctwl_protocol.records.beacon import NONCE_COUNT
+from ctwl_protocol.records import NONCE_COUNT
 
 from ..budget import in_words
 from .summary import Summary, parse_line

@@ -9,7 +9,7 @@ from typing import Any
 
 from ctwl_encoder.options import GenerationOptions, Options, ProxyOptions, default_profile
 from ctwl_protocol.profile import OFFLINE_MODEL
-from ctwl_protocol.records.beacon import NONCE_COUNT
+from ctwl_protocol.records import NONCE_COUNT
 
 from .result import Result
 
