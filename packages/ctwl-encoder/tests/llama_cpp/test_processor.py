@@ -20,6 +20,7 @@ from ctwl_decoder import Decoder
 from ctwl_encoder.errors import ExtraMissing, OptionOutOfRange, StrategyUnsuitable
 from ctwl_encoder.integrations.llama_cpp import CTWLLogitsProcessor, mark_all
 from ctwl_encoder.integrations.request import Asked
+from ctwl_encoder.integrations.served import extend
 
 PROFILE = "org.ctwl.smollm2-135m.1"
 PROMPT = "The council said on Tuesday that the new bridge over the river would"
@@ -111,7 +112,7 @@ def test_on_average_over_codes_the_distribution_stays(llama: Llama) -> None:
         text = processor.begin(1.0)
         assert text is not None
         for token in beginning:
-            text.extend([token])
+            extend([text], [[token]])
         marked = np.exp(text.mark(candidates, logits).astype(np.float64))
         total += marked / marked.sum()
     np.testing.assert_allclose(total / 1024, expected, atol=0.05)  # four standard errors
