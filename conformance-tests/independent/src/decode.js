@@ -2,7 +2,7 @@
 import NUMBERS from "../../../spec/numbers.json" with { type: "json" };
 import { CODE_BITS } from "../../../packages/ctwl-web/src/beacon.js";
 import { countedIn, evidence, rowsOf } from "./evidence.js";
-import { MAX_CODES } from "../../../packages/ctwl-web/src/framing.js";
+import { carried, MAX_CODES } from "../../../packages/ctwl-web/src/framing.js";
 import { colourSeed } from "../../../packages/ctwl-web/src/hashing.js";
 import { LIGHT_SHARES } from "../../../packages/ctwl-web/src/light.js";
 import { LAYOUTS, recordFields } from "../../../packages/ctwl-web/src/layouts.js";
@@ -12,7 +12,7 @@ import { logEValue } from "./e-value.js";
 import { bestRecord } from "./records.js";
 import { require } from "../../../packages/ctwl-web/src/refusal.js";
 import { bestBeacons, score, unitsFor, windowBests } from "./search.js";
-import { apart, charactersOf, extent, joined } from "./spans.js";
+import { charactersOf, joined, overlap, spanOf } from "./spans.js";
 import { tailBounds } from "./bounds.js";
 import { authenticator, authenticatorColourKey } from "./sealing.js";
 import { tokenizerOf } from "./toy.js";
@@ -50,12 +50,8 @@ export function decodeText(profile, text, alpha, light = false, registered = [])
   const readings = [];
   for (const variant of variants) {
     const { found, readers } = prepared(profile, variant, alpha, light, variants.length, registered);
-    const { chosen, candidate } = passages(readers, alpha); // 5 to 8
-    const spans = joined(
-      chosen.map((passage) => ({ ...passage, ...extent(profile, passage.reader.found, passage) })),
-      profile.prefix_length,
-    );
-    readings.push({ ...report(profile, text, variant, found.length, apart(spans)), candidate });
+    const { spans, candidate } = passages(readers, alpha); // 5 to 8
+    readings.push({ ...report(profile, text, variant, found.length, joined(spans, profile.prefix_length)), candidate });
   }
   const nearest = ({ detected, p_value: p, candidate }) => (detected ? p : candidate?.p_value ?? 2);
   return readings.toSorted((a, b) => b.detected - a.detected || nearest(a) - nearest(b))[0];
@@ -130,9 +126,9 @@ function report(profile, text, variant, positions, spans) {
     detected: spans.length > 0,
     code: strongest?.code ?? null,
     p_value: strongest?.p ?? null,
-    spans: spans.map(({ from, behind, code, p }) => ({
-      start: start(from === 0 ? 0 : from + prefix),
-      end: end(behind + prefix),
+    spans: spans.map(({ from, behind, code, p }, i) => ({
+      start: start(i === 0 && from <= prefix ? 0 : from + prefix),
+      end: end((i === spans.length - 1 && behind + prefix >= positions ? positions : behind) + prefix),
       code,
       p_value: p,
     })),
@@ -142,24 +138,25 @@ function report(profile, text, variant, positions, spans) {
 }
 
 /**
- * Passages with a code, none of which stands for another: `chosen`, `{reader, from, behind, n, code, p, record}`, best
- * first; and `candidate`, the code that came nearest, or null.
+ * The spans, `{reader, from, behind, n, code, p, record}`, best first, not yet joined; and `candidate`, the code that came
+ * nearest, or null.
  */
 function passages(readers, alpha) {
   let candidates = readers.flatMap((reader) => reader.candidates());
   let candidate = null;
-  const chosen = [];
+  const spans = [];
   const see = ({ code, p }) => {
     if (p < (candidate?.p_value ?? 2)) candidate = { code, p_value: p };
   };
   for (;;) {
     const best = bestOf(candidates, alpha, see);
-    if (!best) return { chosen, candidate };
-    chosen.push(best.reader.withRecord(best));
-    // 10.3: the best stands for those with its code that it overlaps, and pushes out those that it half covers.
+    if (!best) return { spans, candidate };
+    const span = spanOf(best.reader.withRecord(best), spans);
+    if (span) spans.push(span);
+    // 10.3: a span stands for the windows with its code that it overlaps, and spans push out those that they mostly hold.
     candidates = candidates.filter((one) => {
-      const taken = chosen.reduce((sum, other) => sum + overlap(one, other), 0);
-      const stoodFor = chosen.some((other) => other.code === one.code && overlap(one, other) > 0);
+      const taken = spans.reduce((sum, other) => sum + overlap(one, other), 0);
+      const stoodFor = spans.some((other) => other.code === one.code && overlap(one, other) > 0);
       return one !== best && !stoodFor && 2 * taken <= one.behind - one.from;
     });
   }
@@ -330,6 +327,7 @@ class Reader {
     if (p < one.p) [one.p, one.code] = [p, found.codes[0]];
     if (one.code === found.codes[0]) {
       one.record = { layout: found.layout.number, fields: recordFields(found.layout, found.codes) };
+      one.codes = carried(found.layout, found.codes);
       one.window = [one.from, one.behind];
       one.evidence = { slots: found.slots, records: found.tests, layouts: found.layouts };
       one.own = own;
@@ -349,5 +347,3 @@ class Reader {
     return passage;
   }
 }
-
-const overlap = (a, b) => Math.max(0, Math.min(a.behind, b.behind) - Math.max(a.from, b.from));

@@ -1,59 +1,69 @@
 /** 10.3 Spans: where a code is. Their ends are informative. */
+import NUMBERS from "../../../spec/numbers.json" with { type: "json" };
 import { colour, colourSeed } from "../../../packages/ctwl-web/src/hashing.js";
 import { utf8 } from "../../../packages/ctwl-web/src/bytes.js";
 
-/** How far the sum of units may fall inside a span. */
-const MAX_FALL = 96;
+/** How far, in units, the sum of units may fall inside a span, and what a position of another span is worth. */
+const [FALL, TAKEN] = [NUMBERS.spans.fall.value * NUMBERS.scores.nat.value, NUMBERS.spans.taken.value];
 
-/** The stretch of positions, around a passage, over which the sum of a code's units grows: `{from, behind}`. */
-export function extent(profile, found, { from, behind, n, code }) {
-  const unit = (position) => {
-    if (position.slots[n - 1] !== 0) return 0;
-    return position.units[colour(colourSeed(profile.key, position.context, 0, 0, 0), code, profile.colours)];
-  };
-  const units = found.map(unit);
-  const middle = Math.floor((from + behind) / 2);
-  const reach = (start, step) => {
-    let [sum, best, end] = [0, 0, start];
-    for (let i = start; i >= 0 && i < units.length && best - sum <= MAX_FALL; i += step) {
-      sum += units[i];
-      if (sum > best) [best, end] = [sum, i];
+/** How many positions two stretches `{from, behind}` share. */
+export const overlap = (a, b) => Math.max(0, Math.min(a.behind, b.behind) - Math.max(a.from, b.from));
+
+/** The units at each position for the code that its slot carries; `codes` are those of the slots, null where none was read. */
+function unitsAlong({ reader: { profile, found }, from, behind, n, code, record, codes = [code] }, spans) {
+  const values = new Int32Array(found.length);
+  const places = Array.from(values.keys());
+  const seen = new Set();
+  for (const place of [...places.slice(from, behind), ...places.slice(0, from), ...places.slice(behind)]) {
+    const { context, name, token, slots, units } = found[place];
+    const pair = `${name}|${token}`;
+    const slot = slots[n - 1];
+    const carried = codes[slot] ?? null;
+    if (carried !== null && !seen.has(pair)) {
+      const at = slot === 0 ? [0, 0, 0] : [record.layout, slot, record.fields.nonce];
+      values[place] = units[colour(colourSeed(profile.key, context, ...at), carried, profile.colours)];
     }
-    return end;
-  };
-  const [first, last] = [reach(middle - 1, -1), reach(middle, 1)];
-  const snap = profile.prefix_length;
-  return {
-    from: first <= snap ? 0 : first,
-    behind: last + 1 + snap >= units.length ? units.length : last + 1,
-  };
+    seen.add(pair);
+  }
+  for (const span of spans) values.fill(TAKEN, span.from, span.behind);
+  return values;
 }
 
-/** Spans in order, those of one code joined that overlap or have no more than `gap` positions between. */
+/** The stretches `{from, behind}` over which the sum of values grows. */
+export function growing(values) {
+  const stretches = [];
+  let [sum, peak, from, behind] = [0, 0, 0, 0];
+  [...values, -FALL - 1].forEach((value, i) => {
+    sum += value;
+    if (sum > peak) [peak, behind] = [sum, i + 1];
+    if (sum > 0 && peak - sum <= FALL) return;
+    if (peak > 0) stretches.push({ from, behind });
+    [sum, peak, from] = [0, 0, i + 1];
+  });
+  return stretches;
+}
+
+/** The span of a window that is found, beside other spans; null if there is none. */
+export function spanOf(window, spans) {
+  const values = unitsAlong(window, spans);
+  const inside = ({ from, behind }) => {
+    return values.slice(Math.max(from, window.from), Math.min(behind, window.behind)).reduce((sum, value) => sum + value, 0);
+  };
+  const stretches = growing(values).filter((stretch) => overlap(stretch, window) > 0);
+  if (stretches.length === 0) return null;
+  return { ...window, ...stretches.reduce((a, b) => (inside(b) > inside(a) ? b : a)) };
+}
+
+/** Spans in order, neighbours of one code joined that have at most `gap` positions between. */
 export function joined(spans, gap) {
   const result = [];
-  for (const span of spans.toSorted((a, b) => a.from - b.from || a.p - b.p)) {
-    const before = result.findLast(({ code }) => code === span.code);
-    if (before && span.from - before.behind <= gap) {
-      const better = span.p < before.p ? span : before;
-      Object.assign(before, { ...better, from: before.from, behind: Math.max(before.behind, span.behind) });
-    } else result.push({ ...span });
+  for (const span of spans.toSorted((a, b) => a.from - b.from)) {
+    const before = result.at(-1);
+    if (before?.code === span.code && span.from - before.behind <= gap) {
+      result[result.length - 1] = { ...(span.p < before.p ? span : before), from: before.from, behind: span.behind };
+    } else result.push(span);
   }
   return result;
-}
-
-/** Spans in order that share no position: where two meet, the one of the smaller p-value keeps what both have. */
-export function apart(spans) {
-  const kept = [];
-  for (const span of spans.toSorted((a, b) => a.p - b.p)) {
-    let { from, behind } = span;
-    for (const other of kept) {
-      if (other.from <= from && from < other.behind) from = other.behind;
-      else if (from < other.from && other.from < behind) behind = other.from;
-    }
-    if (from < behind) kept.push({ ...span, from, behind });
-  }
-  return kept.toSorted((a, b) => a.from - b.from);
 }
 
 /**
@@ -73,6 +83,11 @@ export function charactersOf(given, { text, source }) {
   const points = (place) => Array.from(given.slice(0, place)).length;
   return {
     start: (token) => points(places[token]),
-    end: (token) => points(token < places.length ? given.slice(0, places[token]).trimEnd().length : source[unit]),
+    end(token) {
+      if (token >= places.length) return points(source[unit]);
+      let place = places[token];
+      while (place > 0 && /\p{White_Space}/u.test(given[place - 1])) place--;
+      return points(place);
+    },
   };
 }

@@ -17,6 +17,7 @@ import { digest, profileFromBytes, publicKey } from "../../../packages/ctwl-web/
 import { PUBLISHED } from "../src/published.js";
 import { openSecret } from "../src/secrets.js";
 import { allScores, bestBeacons, score, windowBests } from "../src/search.js";
+import { charactersOf, growing, joined } from "../src/spans.js";
 import { TEST_KEYS } from "../../../packages/ctwl-web/src/root.js";
 import { SPLITTING } from "../../../packages/ctwl-web/src/numbers.js";
 import { split } from "../../../packages/ctwl-web/src/tokenizer.js";
@@ -139,6 +140,25 @@ test("10.2: windows fit", () => {
   for (const n of [1, 2, 3, 4]) {
     for (const [from, behind] of windows(1000, n)) assert.ok(from >= 0 && behind <= 1000 && behind - from >= 96 * n);
   }
+});
+
+test("10.3: a stretch ends where its sum is used up or falls by more than 72", () => {
+  const stretches = [[1, 3], [4, 5], [6, 7]].map(([from, behind]) => ({ from, behind }));
+  assert.deepEqual(growing([-1, 5, 3, -8, 80, -73, 4]), stretches);
+  assert.deepEqual(growing([80, -72, 73, -1]), [{ from: 0, behind: 3 }]);
+  assert.deepEqual(growing([0, -5]), []);
+});
+
+test("10.3: neighbours of one code with little between are one span, and the smaller p-value stays", () => {
+  const span = (from, behind, code, p) => ({ from, behind, code, p });
+  const [one, near, far, other] = [span(0, 9, 1, 0.2), span(13, 20, 1, 0.1), span(25, 30, 1, 0.3), span(10, 12, 2, 0.1)];
+  assert.deepEqual(joined([far, near, one], 4), [span(0, 20, 1, 0.1), far]);
+  assert.deepEqual(joined([one, other, near], 4), [one, other, near]);
+});
+
+test("10.3: a span ends before white space, U+0085 too", () => {
+  const { start, end } = charactersOf("ab \u0085cd", { text: "ab \ncd", source: [0, 1, 2, 3, 4, 5, 6] });
+  assert.deepEqual([start(4), end(4), end(6)], [4, 2, 6]);
 });
 
 test("12: the null of a few coins", () => {
