@@ -46,7 +46,7 @@ ELSEWHERE = {
     ),
     r"ctwl-encode plan ": ("rooms/ctwl-operations/tests/test_plan.py", 'main(["plan", '),
     r"ctwl-encode compliance ": ("rooms/ctwl-operations/tests/test_compliance.py", 'main(["compliance", '),
-    r"ctwl-encode audit |grep ": ("packages/ctwl-encoder/tests/test_log.py", 'main(["audit", '),
+    r"ctwl-encode audit |grep ": ("rooms/ctwl-engines/tests/test_log.py", 'main(["audit", '),
     r"ctwl-registry (detector|sign .* x\.key)": ("rooms/ctwl-operations/tests/test_registry_command.py", "sign "),
     r"ctwl-decode scan .*--ray": ("rooms/ctwl-corpora/tests/test_ray.py", "map_batches"),
     r"(CTWL_SLOW=1 )?node ": ("conformance-tests/tests/test_independent.py", "node"),
