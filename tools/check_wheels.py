@@ -139,11 +139,13 @@ def check_writer_without_torch(there: Environment, folder: Path) -> None:
     """The core of the encoder marks; its commands say what they miss."""
     there.install(wheel(folder, "ctwl_encoder"))
     there.run("python", "-c", WITHOUT_TORCH)
-    there.run("python", "-c", "import ctwl_encoder.core.marker, ctwl_encoder.integrations.policy")
+    there.run("python", "-c", "import ctwl_encoder.core.marker, ctwl_encoder.core.host")
     there.run("ctwl-encode", "The harvest", status=2)
     there.run("ctwl-encode", "audit", "ctwl.log", status=2)  # it is in another package
     there.install(wheel(folder, "ctwl_operations"))
     there.run("ctwl-encode", "audit", "--help")
+    there.install(wheel(folder, "ctwl_engines"))
+    there.run("python", "-c", WITHOUT_TORCH)
     there.run("ctwl-llama-server", "--help")
     there.run("ctwl-llama-server", "--provider", "42", "--model", "model.gguf", status=2)
 

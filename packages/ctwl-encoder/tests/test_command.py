@@ -8,7 +8,7 @@ import pytest
 
 from ctwl_encoder.command import main
 from ctwl_encoder.core.strategies import Strategy
-from ctwl_encoder.integrations.llama_cpp.server import main as serve
+from ctwl_engines.llama_cpp.server import main as serve
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ from ctwl_encoder.command import main
 from ctwl_encoder.core.expected_evidence import Evidence
 from ctwl_encoder.encoder import Encoder
 from ctwl_encoder.errors import EncoderError, OptionOutOfRange
-from ctwl_encoder.integrations.log import TextLog, began, finished
-from ctwl_encoder.integrations.note import Note
-from ctwl_encoder.integrations.policy import Policy
 from ctwl_encoder.nonces import nonces_for
+from ctwl_engines.log import TextLog, began, finished
+from ctwl_engines.note import Note
+from ctwl_engines.policy import Policy
 from ctwl_operations.registry import drafts
 from ctwl_protocol import get_profile
 from ctwl_protocol.environment import REGISTRY

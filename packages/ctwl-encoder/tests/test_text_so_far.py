@@ -13,10 +13,10 @@ from ctwl_decoder import Decoder
 from ctwl_encoder import Bridge, CTWLWatermarkingConfig, Encoder
 from ctwl_encoder.core.host import HostMarker
 from ctwl_encoder.core.payload import Payload
-from ctwl_encoder.core.text_so_far import READ
-from ctwl_encoder.integrations.note import Note, admitted
-from ctwl_encoder.integrations.policy import Policy
-from ctwl_encoder.integrations.serving import Serving
+from ctwl_encoder.core.text_so_far import PROMPT_TOKENS
+from ctwl_engines.note import Note, admitted
+from ctwl_engines.policy import Policy
+from ctwl_engines.serving import Serving
 from ctwl_protocol import Beacon
 
 SAMPLED = {"do_sample": True, "temperature": 1.0, "top_k": 0, "top_p": 1.0, "repetition_penalty": 1.0}
@@ -173,4 +173,4 @@ def test_a_text_so_far_reads_as_its_tokens_one_by_one(bridge: Bridge) -> None:
     logs = [marker.texts.of(text) for text in (at_once, one_by_one)]
     assert logs[0].pairs.tolist() == logs[1].pairs.tolist() and positions_of(logs[0]) == positions_of(logs[1])
     assert marker.lengths([at_once])[0] == marker.lengths([one_by_one])[0] and not len(logs[0].marked.token)
-    assert len(marker.texts.of(long).token) <= READ
+    assert len(marker.texts.of(long).token) <= PROMPT_TOKENS

@@ -8,11 +8,11 @@ import sys
 sys.modules.update(torch=None, transformers=None)  # an import of them fails
 import numpy as np
 from ctwl_encoder import Bridge
-from ctwl_encoder.core.host import marker_of, probabilities
+from ctwl_encoder.core.host import host_marker, probabilities
 from ctwl_encoder.core.payload import Payload
 from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.errors import ExtraMissing
-from ctwl_encoder.integrations.request import Request
+from ctwl_engines.request import Request
 from ctwl_encoder.options import MarkingOptions
 from ctwl_protocol.bridge.vocabulary import spell_byte_level
 from ctwl_protocol.proxy import open_proxy
@@ -22,7 +22,7 @@ bridge = Bridge([spell_byte_level(token) for token in proxy.tokenizer.vocabulary
 logits = np.random.default_rng(1).normal(scale=4, size=(1, len(bridge.vocabulary))).astype(np.float32)
 
 def begun(strategy):
-    marker = marker_of(bridge, strategy)
+    marker = host_marker(bridge, strategy)
     text = marker.start(Payload((5,)), MarkingOptions().strength_of(strategy))
     for token in proxy.tokenizer.encode("The council said on Tuesday that the new bridge over the river would"):
         marker.extend([text], [int(token)])

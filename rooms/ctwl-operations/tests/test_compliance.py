@@ -14,8 +14,8 @@ import pytest
 
 from ctwl_encoder.command import main
 from ctwl_encoder.core.expected_evidence import Evidence
-from ctwl_encoder.integrations.log import TextLog, began, finished, unmarked
-from ctwl_encoder.integrations.policy import Policy
+from ctwl_engines.log import TextLog, began, finished, unmarked
+from ctwl_engines.policy import Policy
 
 ROOT = Path(__file__).parents[3]
 PROFILE = "org.ctwl.smollm2-135m.1"

@@ -10,30 +10,45 @@ from .errors import EncoderError
 if TYPE_CHECKING:
     from ctwl_protocol.bridge import Bridge
 
-    from .core.expected_evidence import Evidence
+    from .core.device.marker import DeviceMarker
+    from .core.device.step import to_device, to_host
+    from .core.expected_evidence import Evidence, warn_of_short_text
+    from .core.host import host_marker
+    from .core.marker import FIRST_TOKENS, Marker
     from .core.payload import Payload
+    from .core.shares import share_for
+    from .core.text_so_far import PROMPT_TOKENS
     from .encoder import Encoder, Generation
-    from .integrations.log import FIRST_TOKENS
     from .integrations.transformers import CTWLLogitsProcessor, CTWLWatermarkingConfig
-    from .models import has_chat_template
+    from .models import has_chat_template, open_bridge
     from .nonces import nonces_for
 
 __all__ = [
-    "FIRST_TOKENS", "Bridge", "CTWLLogitsProcessor", "CTWLWatermarkingConfig", "Encoder", "EncoderError",
-    "Evidence", "Generation", "Payload", "Strategy", "has_chat_template", "nonces_for",
+    "FIRST_TOKENS", "PROMPT_TOKENS", "Bridge", "CTWLLogitsProcessor", "CTWLWatermarkingConfig", "DeviceMarker",
+    "Encoder", "EncoderError", "Evidence", "Generation", "Marker", "Payload", "Strategy", "has_chat_template",
+    "host_marker", "nonces_for", "open_bridge", "share_for", "to_device", "to_host", "warn_of_short_text",
 ]  # fmt: skip
 
 _HOMES = {
     "Bridge": "ctwl_protocol.bridge",
     "CTWLLogitsProcessor": ".integrations.transformers",
     "CTWLWatermarkingConfig": ".integrations.transformers",
+    "DeviceMarker": ".core.device.marker",
     "Encoder": ".encoder",
     "Evidence": ".core.expected_evidence",
-    "FIRST_TOKENS": ".integrations.log",
+    "FIRST_TOKENS": ".core.marker",
     "Generation": ".encoder",
+    "Marker": ".core.marker",
+    "PROMPT_TOKENS": ".core.text_so_far",
     "Payload": ".core.payload",
     "has_chat_template": ".models",
+    "host_marker": ".core.host",
     "nonces_for": ".nonces",
+    "open_bridge": ".models",
+    "share_for": ".core.shares",
+    "to_device": ".core.device.step",
+    "to_host": ".core.device.step",
+    "warn_of_short_text": ".core.expected_evidence",
 }
 
 

@@ -61,7 +61,7 @@ class HostMarker(Marker):
         return np.array(found, dtype=np.float32)
 
 
-def marker_of(bridge: Bridge, strategy: Strategy) -> Marker:
+def host_marker(bridge: Bridge, strategy: Strategy) -> Marker:
     """The marker of NumPy's logits by a strategy. One that asks the proxy LM has torch, and so marks by it.
 
     Raises:

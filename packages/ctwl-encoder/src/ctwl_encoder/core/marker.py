@@ -26,13 +26,18 @@ from .payload import Payload, Seeds
 from .places import Arrays, Places, Sizes
 from .strategies import Strategy
 from .tails import MOST, Tails
-from .text_so_far import READ, likeliest_nonce, with_nonce
+from .text_so_far import PROMPT_TOKENS, likeliest_nonce, with_nonce
 from .texts import Texts
 
 MOST_PLACES = 4096
 """Places of a step that are marked, an equal share for each row; beyond it a row's places inside of candidates are left
 alone. Chosen by hand: rows of words have one place or two, and each place may take 8 bytes times the proxy's vocabulary
 on the device."""
+
+FIRST_TOKENS = "first tokens of a text"
+"""Why these are left unmarked: a text does not say yet what stands before them."""
+
+_BEHIND, _FAILED, _NO_PLACE = "behind a special token", "the proxy LM failed", "no place to mark"
 
 
 class Marker(ABC):
@@ -97,7 +102,7 @@ class Marker(ABC):
             nonces: from how many it was drawn.
         """
         text = self.texts.add(payload, strength, self._tails.number(self.bridge.start().tail))
-        read = self.bridge.read(self.bridge.said(prompt[-READ:]))
+        read = self.bridge.read(self.bridge.said(prompt[-PROMPT_TOKENS:]))
         if len(read.now) < self.profile.prefix_length:
             return text
         if number is not None:
@@ -194,6 +199,21 @@ class Marker(ABC):
             self._seeds.learn_slots(slots)
         if words:
             self._seeds.learn(words)
+
+    def why_unmarked(self, texts: Sequence[int], *, failed: bool = False) -> list[str | None]:
+        """Why texts' next tokens are drawn unmarked, by docs/providers/monitoring.md; None where they are marked.
+
+        Args:
+            texts: after the step was marked.
+            failed: whether that failed.
+        """
+        columns, rows = self.texts.columns, np.array(texts, dtype=np.int64)
+        first = self.lengths(texts) < self.profile.prefix_length
+        left = np.where(first, FIRST_TOKENS, _FAILED if failed else _NO_PLACE)
+        reasons = np.where(columns.ended[rows], _BEHIND, left).astype(object)
+        reasons[(columns.offers[rows] > 0) & (not failed)] = None
+        found: list[str | None] = reasons.tolist()
+        return found
 
     def lengths(self, texts: Sequence[int]) -> NDArray[np.int32]:
         """How many proxy tokens some texts have: int32 (n,)."""

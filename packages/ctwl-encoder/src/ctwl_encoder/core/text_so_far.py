@@ -16,7 +16,7 @@ from ctwl_protocol.text.positions import positions
 
 from .payload import Payload, Seeds
 
-READ = 128
+PROMPT_TOKENS = 128
 """Tokens of a prompt that are read, its last ones. Chosen by hand: so many that were marked show their nonce by far,
 and prompts of one template differ in them. It takes some milliseconds."""
 

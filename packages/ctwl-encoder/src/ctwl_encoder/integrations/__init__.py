@@ -1,1 +1,1 @@
-"""The marker inside serving engines: what they share, and a folder for each."""
+"""Marks inside engines of others: transformers. Serving engines are in rooms/ctwl-engines."""

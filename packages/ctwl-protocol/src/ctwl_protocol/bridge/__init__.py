@@ -3,7 +3,7 @@
 from .branch import Branch
 from .bridge import Bridge
 from .continuations import Path
-from .vocabulary import Vocabulary, read_vocabulary
+from .vocabulary import Vocabulary, check_reachable, read_vocabulary
 from .written import Written
 
-__all__ = ["Branch", "Bridge", "Path", "Vocabulary", "Written", "read_vocabulary"]
+__all__ = ["Branch", "Bridge", "Path", "Vocabulary", "Written", "check_reachable", "read_vocabulary"]

@@ -29,7 +29,7 @@ class Nats(BaseModel):
 
 
 class Line(BaseModel):
-    """One line of a log, as :mod:`ctwl_encoder.integrations.log` writes it."""
+    """One line of a log, as :mod:`ctwl_engines.log` writes it."""
 
     model_config = ConfigDict(frozen=True, strict=True, allow_inf_nan=False)
 

@@ -21,7 +21,7 @@ from ctwl_protocol.records.beacon import NONCE_COUNT
 from ...core.device.marker import DeviceMarker
 from ...core.payload import Payload
 from ...core.strategies import Strategy
-from ...core.text_so_far import READ
+from ...core.text_so_far import PROMPT_TOKENS
 from ...errors import FaintText, OptionOutOfRange, StrategyUnsuitable
 from ...options import MarkingOptions
 from .sampling import has_choice, refuse_continuous_batching, refuse_single, sampling_of_the_call, warpers_around
@@ -243,7 +243,7 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
             name = prompt.tobytes() if self._nonces else b""
             shared = known.get((payload, name))
             if shared is None:
-                before = prompt[-READ:].tolist() if self._nonces else []
+                before = prompt[-PROMPT_TOKENS:].tolist() if self._nonces else []
                 drawn = numbers[name] if callable(self._given) else None
                 how: dict[str, Any] = {"number": drawn, "nonces": self._nonces or NONCE_COUNT}
                 shared = known[payload, name] = self.marker.start(payload, self._strength, before, **how)

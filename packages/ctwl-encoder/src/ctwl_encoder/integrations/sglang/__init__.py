@@ -1,1 +1,0 @@
-"""The SGLang plug-in; see :mod:`ctwl_encoder.integrations.sglang.plugin`."""

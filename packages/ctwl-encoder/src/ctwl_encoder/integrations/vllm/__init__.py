@@ -1,1 +1,0 @@
-"""The vLLM plug-in; see :mod:`ctwl_encoder.integrations.vllm.processor`."""

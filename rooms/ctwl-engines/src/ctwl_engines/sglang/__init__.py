@@ -1,0 +1,1 @@
+"""The SGLang plug-in; see :mod:`ctwl_engines.sglang.plugin`."""

@@ -1,0 +1,1 @@
+"""The vLLM plug-in; see :mod:`ctwl_engines.vllm.processor`."""

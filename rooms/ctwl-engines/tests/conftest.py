@@ -1,0 +1,3 @@
+"""The fixtures of the encoder's tests."""
+
+from encoder_fixtures import *  # noqa: F403
