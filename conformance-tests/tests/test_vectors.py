@@ -174,6 +174,7 @@ def test_decimal_numbers_need_only_be_near() -> None:
     ):
         assert not agree(expected, answer), answer
     assert agree(decimal(1e-300), "3.2e-412") and agree(decimal(1e-300), 0)
+    assert agree("4.38218939087e+17", 438218939087000100)  # as JavaScript writes it
     assert not agree([1, 2], [1]) and not agree("a", 1)
 
 

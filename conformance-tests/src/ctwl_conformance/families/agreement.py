@@ -34,7 +34,7 @@ def agree(expected: Any, answer: Any) -> bool:
 def _near(expected: float, answer: Any) -> bool:
     if not (isinstance(answer, str) and _NUMBER.fullmatch(answer)) and type(answer) not in (int, float):
         return False
-    if type(answer) is int and abs(answer) > 2**53:  # floats do not hold all of these
+    if type(answer) is int and abs(answer) >= 10**40:  # a whole number of JavaScript's has up to 21 digits
         return False
     found = float(answer)
     return abs(max(found, _LEAST) - expected) <= _RELATIVE * expected
