@@ -120,7 +120,9 @@ def test_all_packages_get_a_version_by_one_command() -> None:
     assert len(pins) > 2 and set(pins) == {"9.8.7rc6"}
     forms = (__version__, set_version.for_node(__version__))
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    files = {ROOT / name for name in listed.split("\0") if re.search(r"\.(py|toml|json|js|cff|ya?ml)$", name)}
+    kinds = r"\.(py|toml|json|js|cff|ya?ml)$"
+    names = [name for name in listed.split("\0") if "/results/" not in name]  # these keep the version of their day
+    files = {ROOT / name for name in names if re.search(kinds, name)}
     found = {file for file in files if any(form in file.read_text(encoding="utf-8") for form in forms)}
     assert found <= set(new)
 
