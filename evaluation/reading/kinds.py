@@ -1,8 +1,8 @@
 """Does some beacon fit a whole kind of text, so that a reader who asks for it finds it in texts without a mark?
 
 The key is public and a context is one token, so texts of a narrow kind share their pairs of context and token. A
-p-value is over keys: it does not see that one code may fit all texts of a kind. For each kind the beacon that fits some
-of its texts best is searched for in others, as ``ctwl-decode --beacon`` does: by the light scores alone, by the
+p-value is over keys: it does not see that one code may fit all texts of a kind. For each kind the beacon that fits half
+of its texts best is searched for in the other half, as ``ctwl-decode --beacon`` does: by the light scores alone, by the
 language model alone.
 
 Counted are the held-out texts that are found at each level, and those that would be by the p-value alone, without the
@@ -15,8 +15,6 @@ import json
 import random
 import string
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +23,10 @@ from numpy.typing import NDArray
 
 from ctwl_decoder import Decoder
 from ctwl_decoder.options import ScoreName
+from ctwl_decoder.search.finding import score_positions
 from ctwl_decoder.search.plan import SearchPlan
 from ctwl_decoder.statistics.code_scores import code_space, score_all
+from ctwl_decoder.statistics.light import light_units
 from ctwl_decoder.statistics.scored_positions import ScoreTable
 from ctwl_decoder.text.tokens import tokenize_variants
 from ctwl_protocol import Beacon
@@ -127,23 +127,18 @@ def kinds(files: Sequence[Path]) -> dict[str, Made]:
 
 def texts_of(decoder: Decoder, made: Made, count: int, tokens: int, seed: str) -> list[str]:
     """So many texts of a kind, each of so many proxy tokens."""
-    rng, encode = random.Random(seed), decoder.tokenizer.encode
-
-    def one() -> str:
-        text = made(rng)
-        while len(encode(text)) < tokens:
-            text += "\n" + made(rng)
-        return decoder.tokenizer.decode(encode(text)[:tokens])
-
-    return [one() for _ in range(count)]
+    rng = random.Random(seed)
+    ids = [decoder.tokenizer.encode(made(rng))[:tokens] for _ in range(count)]
+    return [decoder.tokenizer.decode(each) for each in ids]
 
 
 def fit(decoder: Decoder, text: str, way: ScoreName) -> NDArray[np.float64]:
     """How well each beacon fits a text, in standard deviations of the clearer score: float64 (beacons,)."""
     variant = tokenize_variants(text, decoder.tokenizer, decoder.profile)[0]
     plan = SearchPlan.of(decoder.profile, None, alpha=LEVELS[-1], score=way)
+    units = light_units(decoder.profile, variant.positions) if way == "light" else decoder.units(variant)
     best = np.full(decoder.profile.codes // NONCES, -np.inf)
-    for positions in decoder.pipeline.scored(variant, plan).values():
+    for positions in score_positions(decoder.profile, variant, units, plan).values():
         table = ScoreTable.of(positions)
         spread = max(float(np.sqrt(table.scores.var(axis=1).sum())), 1e-9)
         scores = (score_all(table, code_space(decoder.profile)) - table.expected) / spread
@@ -158,63 +153,43 @@ def worst_beacons(decoder: Decoder, texts: Sequence[str], way: ScoreName) -> lis
     return [(beacon.provider, beacon.version) for beacon in beacons]
 
 
-def totals(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+def totals(rows: Sequence[Mapping[str, Any]], way: str) -> dict[str, dict[str, int]]:
     """Over the held-out texts of all kinds: how many have a p-value at each level, and how many are found there."""
-    values = np.array([value for row in rows for value in row["p"]])
+    values = np.array([value for row in rows for value in row[way]["p"]])
     return {
         f"{level:g}": {
             "p": int((values <= level).sum()),
-            "found": sum(row[f"found at {level:g}"] for row in rows),
-            "kinds with one found": sum(row[f"found at {level:g}"] > 0 for row in rows),
+            "found": sum(row[way][f"found at {level:g}"] for row in rows),
+            "kinds with one found": sum(row[way][f"found at {level:g}"] > 0 for row in rows),
         }
         for level in LEVELS
     }
 
 
-def measured(name: str, tokens: int, way: ScoreName, held_out: int, options: Options) -> dict[str, Any]:
-    """One kind of text at one length, read in one way."""
-    decoder, made, fitted = opened(), kinds(options.files)[name], options.fitted
-    texts = texts_of(decoder, made, fitted + held_out, tokens, f"{options.seed}/{tokens}/{name}")
-    beacon, *others = worst_beacons(decoder, texts[:fitted], way)
-    rest = texts[fitted:]
-    p_values = [decoder.decode(text, score=way, beacons=[beacon]).p_value for text in rest]
-    row: dict[str, Any] = {"kind": name, "beacon": list(beacon), "next worst": list(map(list, others)), "p": p_values}
-    for level in LEVELS:
-        low = [text for text, p in zip(rest, p_values, strict=True) if p <= level]
-        found = [decoder.decode(text, score=way, beacons=[beacon], alpha=level).detected for text in low]
-        row[f"found at {level:g}"] = sum(found)
-    return row
-
-
-@cache
-def opened() -> Decoder:
-    """The decoder of this process."""
-    return Decoder.open(OFFLINE)
-
-
-@experiment(
-    quick={"light": "200x2", "whole": "200x2", "fitted": 2, "most": 3},
-    takes="human",
-    light="200x40,800x40,2000x40",
-    whole="200x40,800x16",
-    fitted=12,
-    most=1000,
-    seed=1,
-    processes=1,
-)
+@experiment(quick={"texts": 4, "most": 3}, takes="human", texts=24, tokens=200, most=1000, seed=1)
 def main(options: Options) -> Result:
-    """Run the experiment; ``light`` and ``whole`` are lengths in tokens, and how many texts of each are held out."""
-    names = list(kinds(options.files))[: options.most]
-    readings = []
-    with ProcessPoolExecutor(options.processes) as pool:
+    """Run the experiment."""
+    decoder, rows = Decoder.open(OFFLINE), list[dict[str, Any]]()
+    every = list(kinds(options.files).items())[: options.most]
+    for name, made in tracked(every, "kinds"):
+        texts = texts_of(decoder, made, options.texts, options.tokens, f"{options.seed}/{name}")
+        half = options.texts // 2
+        row: dict[str, Any] = {"kind": name}
         for way in WAYS:
-            for length in filter(None, getattr(options, way).split(",")):
-                tokens, held_out = map(int, length.split("x"))
-                one = partial(measured, tokens=tokens, way=way, held_out=held_out, options=options)
-                rows = [row for row, _ in zip(pool.map(one, names), tracked(names, f"{way} {length}"), strict=True)]
-                texts = len(rows) * held_out
-                readings.append({"way": way, "tokens": tokens, "texts": texts, "totals": totals(rows), "rows": rows})
-    return {"kinds": len(names), "readings": readings}
+            beacon, *others = worst_beacons(decoder, texts[:half], way)
+            p_values = [decoder.decode(text, score=way, beacons=[beacon]).p_value for text in texts[half:]]
+            row[way] = {"beacon": list(beacon), "next worst": list(map(list, others)), "p": p_values}
+            for level in LEVELS:
+                low = [text for text, p in zip(texts[half:], p_values, strict=True) if p <= level]
+                found = [decoder.decode(text, score=way, beacons=[beacon], alpha=level).detected for text in low]
+                row[way][f"found at {level:g}"] = sum(found)
+        rows.append(row)
+    held_out = sum(len(row["light"]["p"]) for row in rows)
+    return {
+        "held-out texts": held_out,
+        "totals": {way: totals(rows, way) for way in WAYS},
+        "rows": rows,
+    }
 
 
 if __name__ == "__main__":
