@@ -23,10 +23,8 @@ from numpy.typing import NDArray
 
 from ctwl_decoder import Decoder
 from ctwl_decoder.options import ScoreName
-from ctwl_decoder.search.finding import score_positions
 from ctwl_decoder.search.plan import SearchPlan
 from ctwl_decoder.statistics.code_scores import code_space, score_all
-from ctwl_decoder.statistics.light import light_units
 from ctwl_decoder.statistics.scored_positions import ScoreTable
 from ctwl_decoder.text.tokens import tokenize_variants
 from ctwl_protocol import Beacon
@@ -136,9 +134,8 @@ def fit(decoder: Decoder, text: str, way: ScoreName) -> NDArray[np.float64]:
     """How well each beacon fits a text, in standard deviations of the clearer score: float64 (beacons,)."""
     variant = tokenize_variants(text, decoder.tokenizer, decoder.profile)[0]
     plan = SearchPlan.of(decoder.profile, None, alpha=LEVELS[-1], score=way)
-    units = light_units(decoder.profile, variant.positions) if way == "light" else decoder.units(variant)
     best = np.full(decoder.profile.codes // NONCES, -np.inf)
-    for positions in score_positions(decoder.profile, variant, units, plan).values():
+    for positions in decoder.pipeline.scored(variant, plan).values():
         table = ScoreTable.of(positions)
         spread = max(float(np.sqrt(table.scores.var(axis=1).sum())), 1e-9)
         scores = (score_all(table, code_space(decoder.profile)) - table.expected) / spread
