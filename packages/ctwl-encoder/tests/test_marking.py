@@ -170,7 +170,7 @@ def test_a_marker_forgets_what_no_text_needs(
     """Tails and words of contexts are bounded; the texts that are being written go on as they would have."""
     ids, rows = smollm2[1](TEXT)["input_ids"], []
     for most in (1 << 20, 20):
-        monkeypatch.setattr("ctwl_encoder.core.marker.MOST", most)
+        monkeypatch.setattr("ctwl_encoder.core.tails.MOST_TAILS", most)
         marker = DeviceMarker(bridge, Strategy.RACE)
         texts = [marker.start(payload, 0.3) for payload in PAYLOADS]
         for step in range(120):
@@ -179,6 +179,23 @@ def test_a_marker_forgets_what_no_text_needs(
             rows.append(logits)
             marker.extend(texts, ids[step : step + 3])
     assert all(torch.equal(*both) for both in zip(rows[:120], rows[120:], strict=True))
+
+
+@pytest.mark.parametrize("on_host", [True, False])
+def test_of_a_text_that_waited_nothing_is_noted_that_is_no_longer_known(bridge: Bridge, on_host: bool) -> None:
+    """Another text was marked in between, and a row without a text stays as it is."""
+    marker: Marker = HostMarker(bridge) if on_host else DeviceMarker(bridge, Strategy.RACE)
+    texts = [marker.start(Payload((code,)), 0.5) for code in (5, 77)]
+    said = bridge.proxy.tokenizer.encode("The council said on Tuesday that the new bridge over the river will").tolist()
+    for token in said:
+        marker.extend(texts, [token, token])
+    for text in texts:
+        logits = made_logits(bridge, 2, 3)
+        marker.mark([text, -1], logits if on_host else torch.from_numpy(logits))  # which changes the array
+        np.testing.assert_array_equal(logits[1], made_logits(bridge, 2, 3)[1])
+        assert (logits[0] != made_logits(bridge, 2, 3)[0]).any()
+    marker.extend(texts, said[:2])
+    assert [len(marker.texts.of(text).marked.token) for text in texts] == [0, 1]
 
 
 @pytest.mark.parametrize("strategy", Strategy)

@@ -62,7 +62,7 @@ class Served:
     finished: bool = field(default=False, init=False)
     drawn: Counter[str | None] = field(default_factory=Counter, init=False)
     _answer: int = field(init=False)
-    """The answer before the part that is written now."""
+    """The answer so far, also while another part is written."""
     _first: Part = field(default=Part.ANSWER, init=False)
     _drafts: Sequence[int] = field(default=(), init=False)
     _offered: list[str | None] = field(default_factory=list, init=False)
@@ -128,7 +128,8 @@ class Served:
         self._begin_parts()
 
     def _begin_parts(self) -> None:
-        self.part, self.text, self._answer = self._first, self._copy(self.empty), self._part_begun()
+        self.part, self.text = self._first, self._copy(self.empty)
+        self._answer = self.text if self.part is Part.ANSWER else self._part_begun()
 
     def _part_begun(self) -> int:
         """A part without tokens: a reader has it alone. Until it has tokens, nothing is marked."""
@@ -162,9 +163,8 @@ class Served:
         self._forget(self.ahead[1:])
         self._drafts, self.ahead, goes_on = tokens, [self.text], self.parts.why_unmarked(self.part) is None
         for token in tokens:
-            goes_on = (
-                goes_on and self.parts.after(self.part, token) is self.part
-            )  # behind a tag nothing is marked ahead
+            # Behind a tag nothing is marked ahead.
+            goes_on = goes_on and self.parts.after(self.part, token) is self.part
             self.ahead.append(self._copy(self.ahead[-1]) if goes_on else self._part_begun())
             if goes_on:
                 self.marker.extend(self.ahead[-1:], [token])

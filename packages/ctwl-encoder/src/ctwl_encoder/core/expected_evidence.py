@@ -78,7 +78,7 @@ def chance_found(evidence: float, needed: float) -> float:
     Over many texts the mean is the share that is found (evaluation/reading/models.py).
 
     Args:
-        evidence: bits to expect, at least 0, see :func:`expected_bits`.
+        evidence: bits to expect, at least 0, see :func:`expected_evidence`.
         needed: bits, more than 0, see :func:`needed_bits`.
     """
     reached: float = evidence**STEEPNESS

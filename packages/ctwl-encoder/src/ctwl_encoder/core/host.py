@@ -28,15 +28,18 @@ class HostMarker(Marker):
         """See :meth:`ctwl_encoder.core.marker.Marker.mark`.
 
         Args:
-            texts: one for each row.
+            texts: one for each row, -1 for a row that stays as it is.
             logits: float32 (rows, size); minus infinity for tokens that were cut.
 
         Raises:
             ModelFailed: a row has no finite maximum.
         """
         likely = probabilities(logits)
-        self._likely = dict(zip(texts, likely, strict=True))
+        self.texts.columns.offers[list(self._likely)] = 0  # what was drawn from is known of the last step alone
+        self._likely = {text: chances for text, chances in zip(texts, likely, strict=True) if text >= 0}
         for text, chances, row in zip(texts, likely, logits, strict=True):
+            if text < 0:
+                continue
             branches = self.bridge.branches(self._written(text), chances)
             self._tails.refresh(int(self.texts.columns.tail[text]))
             places, pool = self.places([text]), self._tails.tables.pool

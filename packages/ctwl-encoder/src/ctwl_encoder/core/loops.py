@@ -1,17 +1,15 @@
 """The loops of a step over all of its texts, compiled.
 
-Their arrays are described where they are kept: in :mod:`.tails`, :mod:`.texts` and :mod:`.places`. Importing numba
-takes half a second, so what marks nothing does not import this.
+Their arrays are described where they are kept: in :mod:`.tails`, :mod:`.texts` and :mod:`.places`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
 
+from ctwl_protocol.compiled import fmix32_scalar, jit
 from ctwl_protocol.hashing import GOLDEN
 from ctwl_protocol.numbers import NUMBERS
 
@@ -26,32 +24,11 @@ UNKNOWN, NO_TEXT, DONE = -1, -2, -3
 
 _TAIL = NUMBERS.records.slot_tail
 _GOLDEN = np.uint32(GOLDEN)
-_M1, _M2 = np.uint32(0x85EBCA6B), np.uint32(0xC2B2AE35)
-_S13, _S16 = np.uint32(13), np.uint32(16)
 SPREAD, _FOLD = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
 
 
-def jit(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a loop; the result is cached on disk where that is possible."""
-    try:
-        compiled: Callable[..., Any] = numba.njit(nogil=True, cache=True)(function)
-    except RuntimeError:  # numba has no folder to write to
-        compiled = numba.njit(nogil=True)(function)
-    return compiled
-
-
 @jit
-def fmix32(x: Any) -> Any:
-    """:func:`ctwl_protocol.hashing.fmix32` of one uint32."""
-    x = np.uint32(x ^ (x >> _S16))
-    x = np.uint32(x * _M1)
-    x = np.uint32(x ^ (x >> _S13))
-    x = np.uint32(x * _M2)
-    return np.uint32(x ^ (x >> _S16))
-
-
-@jit
-def more(key: Any, number: Any) -> Any:
+def key_with(key: Any, number: Any) -> Any:
     """A key of 64 bits with one more number below 2^32: different for different numbers."""
     return np.uint64(np.uint64(key * SPREAD) ^ np.uint64(number))
 
@@ -81,9 +58,9 @@ def key_of(texts: Any, row: Any, now: Any, depth: Any, count: Any, start: Any) -
     for back in range(count, 0, -1):
         at = depth - back
         if at >= 0:
-            key = more(key, now[at])
+            key = key_with(key, now[at])
         elif -at <= texts.kept[row]:
-            key = more(key, texts.recent[row, texts.recent.shape[1] + at])
+            key = key_with(key, texts.recent[row, texts.recent.shape[1] + at])
     return key
 
 
@@ -120,7 +97,7 @@ def resolve(tails: Any, texts: Any, rows: Any, tokens: Any, steps: Any) -> Any:
             step[:2], step[2:4] = path, alone[:2]
             step[4], step[5] = path[1] - path[0] + alone[2], alone[3]
         else:
-            cell = find(tails.step_keys, more(np.uint64(tail + 1), token))
+            cell = find(tails.step_keys, key_with(np.uint64(tail + 1), token))
             if tails.step_keys[cell] != np.uint64(0):
                 step[:2] = 0
                 step[2:] = tails.steps[cell]
@@ -208,10 +185,10 @@ def write(tails: Any, texts: Any, log: Any, slots: Any, rows: Any, chances: Any,
 def seed_of(texts: Any, words: Any, row: Any, slot: Any, cell: Any, colours: Any) -> Any:
     """``s(c, a)`` at a place, uint32: of the words in a cell, and of what the slot carries (spec section 6.2)."""
     first, second, of_code = words.values[cell]
-    mixed = fmix32(np.uint32(of_code) ^ np.uint32(texts.carried[row, slot] * _GOLDEN))
+    mixed = fmix32_scalar(np.uint32(of_code) ^ np.uint32(texts.carried[row, slot] * _GOLDEN))
     colour = np.uint32((np.uint64(mixed) * np.uint64(colours)) >> _FOLD)
-    turned = fmix32(np.uint32(np.uint32(second) + np.uint32((colour + np.uint32(1)) * _GOLDEN)))
-    return fmix32(np.uint32(first) ^ turned)
+    turned = fmix32_scalar(np.uint32(np.uint32(second) + np.uint32((colour + np.uint32(1)) * _GOLDEN)))
+    return fmix32_scalar(np.uint32(first) ^ turned)
 
 
 @jit
@@ -247,7 +224,7 @@ def lay_out(tails: Any, texts: Any, log: Any, slots: Any, words: Any, rows: Any,
                 continue
             slot = slot_of(texts, slots, row, now, depth)
             key = key_of(texts, row, now, depth, sizes.context, np.uint64(slot + 1))
-            cell = find(words.keys, more(key, texts.sets[row, max(slot, 0)]))
+            cell = find(words.keys, key_with(key, texts.sets[row, max(slot, 0)]))
             if slot < 0 or words.keys[cell] == np.uint64(0):
                 missing = append(out.missing, missing, row, path, slot, 0)
                 continue
@@ -272,13 +249,13 @@ def lay_out(tails: Any, texts: Any, log: Any, slots: Any, words: Any, rows: Any,
 
 
 @jit
-def unknown(known: Any, tails: Any, candidates: Any, found: Any) -> Any:
+def not_tokenized(known: Any, tails: Any, candidates: Any, found: Any) -> Any:
     """Of candidates, int32 (rows, most), -1 for none, the pairs of row and candidate that were not tokenized yet."""
     count = 0
     for row in range(len(candidates)):
         for candidate in candidates[row]:
             if candidate >= 0:
-                key = more(np.uint64(tails[row] + 1), candidate)
+                key = key_with(np.uint64(tails[row] + 1), candidate)
                 if known[find(known, key)] == np.uint64(0):
                     found[count, 0], found[count, 1] = row, candidate
                     count += 1

@@ -25,7 +25,7 @@ from .loops import UNKNOWN, lay_out, resolve, write
 from .payload import Payload, Seeds
 from .places import Arrays, Places, Sizes
 from .strategies import Strategy
-from .tails import MOST, Tails
+from .tails import Tails
 from .text_so_far import PROMPT_TOKENS, likeliest_nonce, with_nonce
 from .texts import Texts
 
@@ -146,8 +146,8 @@ class Marker(ABC):
             texts: one for each row of the logits.
         """
         rows, columns = np.array(texts, dtype=np.int64), self.texts.columns
-        if len(self._tails) > MOST:
-            used = np.array(list(self.texts.payloads))
+        if self._tails.are_too_many:
+            used = np.array(list(self.texts.payloads), dtype=np.int64)
             columns.tail[used] = self._tails.forget(columns.tail[used])
             columns.offers[:] = 0
         if len(self._arrays.rows) < len(rows):

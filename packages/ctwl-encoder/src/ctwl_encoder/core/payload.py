@@ -16,7 +16,7 @@ from ctwl_protocol.records.record import Record, slot_seed
 from ctwl_protocol.text.positions import Positions
 
 from ..errors import OptionOutOfRange
-from .loops import more
+from .loops import key_with
 from .tables import Memo
 
 
@@ -76,7 +76,7 @@ class Seeds:
         for context, slot, colours in dict.fromkeys(places):
             layout, _, nonce, key = sets[colours]
             seed = slot_seed(self.profile, context, layout=layout, slot=slot, nonce=nonce, key=key)
-            keys.append(more(key_of(context, slot), colours))
+            keys.append(key_with(key_of(context, slot), colours))
             rows.append((*hashing.partition_seed(self.profile.key, context), seed))
         self.words.add(np.array(keys, dtype=np.uint64), np.array(rows))
 
@@ -108,7 +108,7 @@ def key_of(tokens: Sequence[int], slot: int) -> np.uint64:
     """A key of tokens and a slot, as :func:`.loops.key_of` makes it."""
     key = np.uint64(slot + 1)
     for token in tokens:
-        key = np.uint64(more(key, token))
+        key = np.uint64(key_with(key, token))
     return key
 
 
@@ -116,5 +116,5 @@ def pairs_of(read: Positions, slots: int) -> NDArray[np.uint64]:
     """The pairs of a reader's positions, in whatever slot: uint64 (n,), see :attr:`.texts.Log.pairs`."""
     pairs = zip(read.contexts.tolist(), read.observed.tolist(), strict=True)
     return np.array(
-        [more(key_of(context, slot), token) for context, token in pairs for slot in range(slots)], np.uint64
+        [key_with(key_of(context, slot), token) for context, token in pairs for slot in range(slots)], np.uint64
     )

@@ -18,12 +18,15 @@ from ctwl_protocol.bridge.alone import Alone, steps_alone
 from ctwl_protocol.bridge.bridge import OPENINGS
 from ctwl_protocol.bridge.written import Step, Tail
 
-from .loops import SPREAD, unknown
+from .loops import SPREAD, not_tokenized
 from .tables import Memo, Pool
 
-MOST = 1 << 20
+MOST_TAILS = 1 << 20
 """Tails that are remembered; beyond them all are forgotten but those of texts that are being written. Chosen by hand:
 some 300 MB; only speed and memory depend on it."""
+
+_ROWS_OF_A_TAIL = 16
+"""Tokens, paths and candidates that are remembered for a tail, on average at most. Chosen by hand: words have fewer."""
 
 
 class TailTables(NamedTuple):
@@ -82,8 +85,11 @@ class Tails:
         if self._every is not None:
             self._learn_alone(*self._every)
 
-    def __len__(self) -> int:
-        return len(self._known)
+    @property
+    def are_too_many(self) -> bool:
+        """Whether it is time to forget. What is known of a tail is noted anew where the bridge learns more of it."""
+        rows = self._pool.size + self._paths.size + self._joined.size
+        return len(self._known) > MOST_TAILS or rows > _ROWS_OF_A_TAIL * MOST_TAILS
 
     def warm_up(self) -> None:
         """Learn what each token does after a settled text, so that no text waits for it: a second or two."""
@@ -169,7 +175,7 @@ class Tails:
             candidates: int32 (rows, most), -1 for none.
         """
         found = np.empty((candidates.size, 2), dtype=np.int32)
-        return found[: unknown(self._tokenized.table.keys, tails, candidates, found)]
+        return found[: not_tokenized(self._tokenized.table.keys, tails, candidates, found)]
 
     def join(self, tail: int, candidates: Sequence[int], most: int) -> int:
         """See :meth:`ctwl_protocol.bridge.Bridge.join`; another marker may have asked the bridge before."""
@@ -187,5 +193,5 @@ class Tails:
 
 
 def keys_of(tail: int, tokens: Sequence[int]) -> NDArray[np.uint64]:
-    """The keys of a tail's number and tokens, as :func:`.loops.more` makes them: uint64 (n,)."""
+    """The keys of a tail's number and tokens, as :func:`.loops.key_with` makes them: uint64 (n,)."""
     return np.array([tail + 1], dtype=np.uint64) * SPREAD ^ np.array(tokens, dtype=np.uint64)

@@ -88,7 +88,7 @@ class Log(NamedTuple):
 
     Attributes:
         position: int32, in the reader's token sequence.
-        key: uint64, of the slot that it carries and of its context, see :func:`.loops.more`.
+        key: uint64, of the slot that it carries and of its context, see :func:`.loops.key_with`.
         token: int32, the proxy token that the reader sees there.
         chance: float32, the written token's probability; NaN where the place was not marked.
         place: int32, the place's number in its step, -1 where it was not marked.
