@@ -11,6 +11,7 @@ import pytest
 
 from ctwl_protocol import numbers
 from tools import number_types
+from tools.facts import decimal, one_of, pages
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "spec" / "numbers.json"
@@ -248,53 +249,22 @@ def test_the_level_stands_in_no_code() -> None:
 
 
 LEVEL = numbers.NUMBERS.search.level
-DECIMAL = f"{LEVEL:.12f}".rstrip("0")
-ONE_OF = f"one of {round(1 / LEVEL):,}"
-FOUND_BY_CHANCE = {10: "ten", 100: "a hundred", 1000: "a thousand"}[round(1e6 * LEVEL)]
-PAGES = {
-    "docs/how-it-works.md": [f"If the result is at most {DECIMAL}, the decoder", f"marked in at most {ONE_OF} cases"],
-    "docs/readers/index.md": [f"It counts if it is at most {DECIMAL}."],
-    "docs/readers/documents.md": [f"At the default level, {DECIMAL}, chance", f"a watermark in {ONE_OF} texts"],
-    "docs/readers/questions.md": [f"in at most {ONE_OF} texts at the default level"],
-    "docs/readers/results.md": [f"the default is {DECIMAL}."],
-    "docs/corpora.md": [f"At the default level, {DECIMAL}, {FOUND_BY_CHANCE} of a million human texts"],
-    "docs/pipelines.md": [f"| the level of each text's test | {DECIMAL} |"],
-    "docs/compliance.md": [f"if the p-value is at most {DECIMAL}."],
-    "docs/providers/plan.md": [f"the decoder finds at p <= {power_of_ten(LEVEL)}"],
-    "packages/ctwl-decoder/README.md": [f"at most `alpha` ({power_of_ten(LEVEL)})"],
-    "conformance-tests/README.md": [f"finds its code at `alpha` = {DECIMAL}."],
-}
-"""The pages that state the level where nobody names another, and their words."""
-
 MEASURED = {"docs/limits.md": ['"Found" means at p <= 1e-4'], "docs/results.md": ["**Found at p <= 1e-4**"]}
 """What experiments found at the level that the names in their results say."""
 
-GENERATED = re.compile(r"^```.*?^```|<!-- ([\w-]+) -->\n.*?<!-- end \1 -->", re.M | re.S)
-"""Examples, and what the results of experiments fill in."""
+GENERATED = re.compile(r"^```.*?^```|<!-- ([\w-]+) -->\n.*?<!-- end \1 -->|<!-- fact .*?<!-- end -->", re.M | re.S)
+"""Examples, what the results of experiments fill in, and what ``tools/facts.py`` does."""
 
 
-def page(name: str) -> str:
-    return " ".join(GENERATED.sub("", (ROOT / name).read_text(encoding="utf-8")).split())
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_states_the_level_of_the_file(name: str) -> None:
-    assert all(words in page(name) for words in PAGES[name]), PAGES[name]
-
-
-def test_no_other_page_states_the_level() -> None:
-    level = re.compile(rf"(?<![\w.])(?:{DECIMAL}|{power_of_ten(LEVEL)}|{ONE_OF}|one of ten thousand)(?![\w.]*\w)")
+def test_no_page_states_the_level_by_hand() -> None:
+    level = re.compile(
+        rf"(?<![\w.])(?:{decimal(LEVEL)}|{power_of_ten(LEVEL)}|{one_of(LEVEL)}|one of ten thousand)(?![\w.]*\w)"
+    )
     found = {}
-    for path in [
-        *ROOT.glob("docs/**/*.md"),
-        *ROOT.glob("*.md"),
-        *ROOT.glob("*/*.md"),
-        *ROOT.glob("packages/*/*.md"),
-        *ROOT.glob("rooms/*/*.md"),
-    ]:
-        name = str(path.relative_to(ROOT))
-        text = "" if name.startswith(("spec/", "evaluation/")) or path.name == "commands.md" else page(name)
-        for words in [*PAGES.get(name, ()), *MEASURED.get(name, ())]:
+    for path in (path for path in pages() if path.parent.name != "spec" and path.name != "commands.md"):
+        name, text = str(path.relative_to(ROOT)), GENERATED.sub("", path.read_text(encoding="utf-8"))
+        text = " ".join(text.split())
+        for words in MEASURED.get(name, ()):
             text = text.replace(words, "")
         if left := [text[max(0, at.start() - 40) : at.end()] for at in level.finditer(text)]:
             found[name] = left
