@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import engine_facts
+import family_facts
 
 from ctwl_protocol.numbers import NUMBERS
 
@@ -39,6 +40,7 @@ FACTS: dict[str, Callable[[], str]] = {
     "level-texts": lambda: one_of(NUMBERS.search.level),
     "level-of-a-million": lambda: f"{round(1e6 * NUMBERS.search.level):,}",
     **engine_facts.FACTS,
+    **family_facts.FACTS,
 }
 """What a page may say, by name."""
 
