@@ -4,10 +4,12 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from docs_site import ROOT, pages
+from engine_facts import page_of
 from figures import EXAMPLE
 
 from ctwl_encoder import Strategy
@@ -29,8 +31,8 @@ ELSEWHERE = {
 }
 """Examples that need another package: a line of theirs, a file that runs the like, and a word there."""
 
-IN_AN_ENGINE = (r"\bclient\.", *(f"^from {engine}\\b" for engine in engines()))
-"""Examples that need an engine or its server, whose own tests run the like."""
+OF_ENGINES = {page_of(folder) for folder in engines()}
+"""Pages whose examples may need an engine or its server: the engine's own tests run the like."""
 
 PAGES = [page for page in [*pages(), "packages/ctwl-encoder/README.md"] if not page.startswith("spec/")]
 
@@ -38,8 +40,14 @@ PAGES = [page for page in [*pages(), "packages/ctwl-encoder/README.md"] if not p
 def snippets(page: str) -> list[str]:
     """The examples of a page that run here."""
     found = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), re.M | re.S)
-    own = [code for code in found if not any(re.search(pattern, code, re.M) for pattern in IN_AN_ENGINE)]
+    own = [code for code in found if not (page in OF_ENGINES and needs_an_engine(code))]
     return [code for code in own if not any(line in code for line in ELSEWHERE)]
+
+
+def needs_an_engine(code: str) -> bool:
+    """Whether an example asks a server, or imports what is not installed here."""
+    imported = re.findall(r"^(?:from|import) (\w+)", code, re.M)
+    return "client." in code or any(find_spec(name) is None for name in imported)
 
 
 @pytest.mark.parametrize("line", ELSEWHERE)
