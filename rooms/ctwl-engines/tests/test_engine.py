@@ -17,7 +17,3 @@ def test_an_engine_has_a_page_and_tests_in_an_environment_of_its_own(folder: str
     assert (ROOT / f"rooms/ctwl-engines/tests/{engine.tests}/install.sh").is_file()
     if engine.start:
         assert engine.start("a model", {"provider": 42}, {}).startswith(engine.command)
-
-
-def test_no_engine_needs_to_be_installed() -> None:
-    assert {each.name for each in engines().values()} >= {"vLLM", "SGLang", "llama.cpp"}
