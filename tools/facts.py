@@ -3,19 +3,25 @@
 python tools/facts.py            # into the pages
 
 A fact has its home in the code or in a table of data. In a page it stands between marks, inside a line or on lines of
-its own: ``<!-- fact NAME -->...<!-- end -->``. ``make site-pages`` runs this, and a test says where it was not run.
+its own: ``<!-- fact NAME -->...<!-- end -->``. A fact's links are paths in the repository. ``make site-pages`` runs
+this, and a test says where it was not run.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
+
+import engine_facts
+import family_facts
 
 from ctwl_protocol.numbers import NUMBERS
 
 ROOT = Path(__file__).resolve().parents[1]
 PATTERNS = ("*.md", "docs/**/*.md", "spec/*.md", "packages/*/*.md", "rooms/*/*.md", "conformance-tests/*.md")
+LINK = re.compile(r"(?<=\]\()(?!https?:)[^)#]+")
 PLACE = re.compile(r"(<!-- fact (?P<name>[\w-]+) -->(?P<line>\n?)).*?(?=<!-- end -->)", re.S)
 
 
@@ -33,6 +39,8 @@ FACTS: dict[str, Callable[[], str]] = {
     "level": lambda: decimal(NUMBERS.search.level),
     "level-texts": lambda: one_of(NUMBERS.search.level),
     "level-of-a-million": lambda: f"{round(1e6 * NUMBERS.search.level):,}",
+    **engine_facts.FACTS,
+    **family_facts.FACTS,
 }
 """What a page may say, by name."""
 
@@ -42,20 +50,29 @@ def pages() -> list[Path]:
     return sorted({file for pattern in PATTERNS for file in ROOT.glob(pattern)})
 
 
-def written(page: str) -> str:
+def written(text: str, folder: Path = ROOT) -> str:
     """A page whose facts are those of the code.
+
+    Args:
+        text: the page.
+        folder: where it stands, for the links of its facts.
 
     Raises:
         KeyError: it names a fact that nobody has.
     """
-    return PLACE.sub(lambda place: place[1] + FACTS[place["name"]]() + place["line"], page)
+
+    def told(place: re.Match[str]) -> str:
+        fact = LINK.sub(lambda link: os.path.relpath(ROOT / link[0], folder), FACTS[place["name"]]())
+        return place[1] + fact + place["line"]
+
+    return PLACE.sub(told, text)
 
 
 def main() -> None:
     """Write the pages anew."""
     for page in pages():
         text = page.read_text(encoding="utf-8")
-        if (new := written(text)) != text:
+        if (new := written(text, page.parent)) != text:
             page.write_text(new, encoding="utf-8")
 
 
