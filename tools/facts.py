@@ -3,25 +3,26 @@
 python tools/facts.py            # into the pages
 
 A fact has its home in the code or in a table of data. In a page it stands between marks, inside a line or on lines of
-its own: ``<!-- fact NAME -->...<!-- end -->``. ``make site-pages`` runs this, and a test says where it was not run.
+its own: ``<!-- fact NAME -->...<!-- end -->``. A fact's links are paths in the repository. ``make site-pages`` runs
+this, and a test says where it was not run.
 """
 
 from __future__ import annotations
 
-import json
+import os
 import re
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
-from ctwl_decoder import Decoders, Report
-from ctwl_decoder.report import wording
+import engine_facts
+import family_facts
+import report_facts
+
 from ctwl_protocol.numbers import NUMBERS
 
 ROOT = Path(__file__).resolve().parents[1]
-EXAMPLE = ROOT / "evaluation" / "results" / "example.json"
-HUMAN = ROOT / "packages" / "ctwl-web" / "page" / "examples" / "human.txt"
 PATTERNS = ("*.md", "docs/**/*.md", "spec/*.md", "packages/*/*.md", "rooms/*/*.md", "conformance-tests/*.md")
+LINK = re.compile(r"(?<=\]\()(?!https?:)[^)#]+")
 PLACE = re.compile(r"(<!-- fact (?P<name>[\w-]+) -->(?P<line>\n?)).*?(?=<!-- end -->)", re.S)
 
 
@@ -35,47 +36,13 @@ def one_of(part: float) -> str:
     return f"one of {round(1 / part):,}"
 
 
-def opening(sentence: str) -> str:
-    """The first words of a line of a report, as code."""
-    return f"`{' '.join(sentence.split()[:6])} ...`"
-
-
-@cache
-def read(marked: bool) -> Report:
-    """What the command says of the example of the pages, or of a text by a person, by ranks alone."""
-    text = json.loads(EXAMPLE.read_text())["text"] if marked else HUMAN.read_text(encoding="utf-8")
-    return Decoders.open().decode(text, **({} if marked else {"score": "light"}))
-
-
-def fence(kind: str, text: str) -> str:
-    """An example in a page."""
-    return f"```{kind}\n{text}\n```"
-
-
-def detected() -> str:
-    """What the service answers to a verification plug-in: a short form of a report."""
-    place, score = {"startchar": 100, "endchar": 648}, 1 - 1e-9
-    says = f"{wording.in_passages(1)}: {wording.describe_origin(read(True).spans[0])}"
-    parts = (
-        {"pred": "watermarked", "score": score, "p_value": 1e-9, "profile": read(True).profile},
-        {"chunks": [place | {"score": score, "pred": "watermarked"}]}, {"says": says}, {"means": [wording.FORGEABLE]},
-    )  # fmt: skip
-    return "{" + ",\n ".join(json.dumps(part)[1:-1] for part in parts) + "}"
-
-
 FACTS: dict[str, Callable[[], str]] = {
-    "found": lambda: wording.FOUND,
-    "none": lambda: wording.NONE_FOUND,
-    "none-line": lambda: f"`{wording.NONE_FOUND}`",
-    "too-short": lambda: wording.TOO_SHORT,
-    "light-line": lambda: opening(wording.LIGHT),
-    "no-proof-line": lambda: opening(wording.NO_PROOF),
-    "example": lambda: fence("text", wording.describe(read(True))),
-    "example-none": lambda: fence("text", wording.describe(read(False))),
-    "example-detect": lambda: fence("json", detected()),
     "level": lambda: decimal(NUMBERS.search.level),
     "level-texts": lambda: one_of(NUMBERS.search.level),
     "level-of-a-million": lambda: f"{round(1e6 * NUMBERS.search.level):,}",
+    **engine_facts.FACTS,
+    **family_facts.FACTS,
+    **report_facts.FACTS,
 }
 """What a page may say, by name."""
 
@@ -85,20 +52,29 @@ def pages() -> list[Path]:
     return sorted({file for pattern in PATTERNS for file in ROOT.glob(pattern)})
 
 
-def written(page: str) -> str:
+def written(text: str, folder: Path = ROOT) -> str:
     """A page whose facts are those of the code.
+
+    Args:
+        text: the page.
+        folder: where it stands, for the links of its facts.
 
     Raises:
         KeyError: it names a fact that nobody has.
     """
-    return PLACE.sub(lambda place: place[1] + FACTS[place["name"]]() + place["line"], page)
+
+    def told(place: re.Match[str]) -> str:
+        fact = LINK.sub(lambda link: os.path.relpath(ROOT / link[0], folder), FACTS[place["name"]]())
+        return place[1] + fact + place["line"]
+
+    return PLACE.sub(told, text)
 
 
 def main() -> None:
     """Write the pages anew."""
     for page in pages():
         text = page.read_text(encoding="utf-8")
-        if (new := written(text)) != text:
+        if (new := written(text, page.parent)) != text:
             page.write_text(new, encoding="utf-8")
 
 

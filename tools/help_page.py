@@ -8,38 +8,40 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-from collections.abc import Callable, Sequence
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from unittest import mock
 
-import ctwl_conformance.command
+from distributions import FOLDERS
+
 import ctwl_decoder.command
 import ctwl_encoder.command
-import ctwl_engines.llama_cpp.server
-import ctwl_protocol.profile.command
 import ctwl_protocol.registry.command
-import ctwl_services.detector.command
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "commands.md"
 
 Main = Callable[[Sequence[str] | None], object]
 
-COMMANDS: dict[str, tuple[Main, tuple[str, ...]]] = {
-    "ctwl-decode": (ctwl_decoder.command.main, ("", *ctwl_decoder.command.ADDITIONS.names)),
-    "ctwl-detector": (ctwl_services.detector.command.main, ("",)),
-    "ctwl-encode": (ctwl_encoder.command.main, ("", *ctwl_encoder.command.ADDITIONS.names)),
-    "ctwl-llama-server": (ctwl_engines.llama_cpp.server.main, ("",)),
-    "ctwl-profile": (ctwl_protocol.profile.command.main, ("", "new", "for-user", "show", "commit", "certified")),
-    "ctwl-registry": (
-        ctwl_protocol.registry.command.main,
-        ("", "update", "verify", "show", *ctwl_protocol.registry.command.ADDITIONS.names),
-    ),
-    "ctwl-conformance": (
-        ctwl_conformance.command.main,
-        ("", "run", "check", "generate", "sections", "adapter"),
-    ),
+SUBCOMMANDS = {
+    "ctwl-conformance": ("run", "check", "generate", "sections", "adapter"),
+    "ctwl-decode": ctwl_decoder.command.ADDITIONS.names,
+    "ctwl-encode": ctwl_encoder.command.ADDITIONS.names,
+    "ctwl-profile": ("new", "for-user", "show", "commit", "certified"),
+    "ctwl-registry": ("update", "verify", "show", *ctwl_protocol.registry.command.ADDITIONS.names),
 }
-"""Each command: its function, and its subcommands; the empty name is the command itself."""
+"""The subcommands of the commands that have any."""
+
+
+def commands() -> Iterator[tuple[Main, str, str]]:
+    """Each command that a distribution brings: its function, its name and a subcommand, or none."""
+    projects = [tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"] for folder in FOLDERS]
+    scripts = {name: function for project in projects for name, function in project.get("scripts", {}).items()}
+    for name, function in sorted(scripts.items()):
+        module, _, attribute = function.partition(":")
+        for subcommand in ("", *SUBCOMMANDS.get(name, ())):
+            yield getattr(import_module(module), attribute), name, subcommand
 
 
 def help_of(main: Main, subcommand: str) -> str:
@@ -62,10 +64,9 @@ def page() -> str:
         "What each command prints for `--help`. `tools/help_page.py` writes this page. "
         "[Environment variables](environment.md) has what they read beside their options.",
     ]
-    for command, (main, subcommands) in COMMANDS.items():
-        for subcommand in subcommands:
-            name = f"{command} {subcommand}".strip()
-            parts += [f"{'###' if subcommand else '##'} `{name}`", f"```text\n{help_of(main, subcommand)}\n```"]
+    for main, command, subcommand in commands():
+        name = f"{command} {subcommand}".strip()
+        parts += [f"{'###' if subcommand else '##'} `{name}`", f"```text\n{help_of(main, subcommand)}\n```"]
     return "\n\n".join(parts) + "\n"
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, is_typeddict
 
 from distributions import ROOT, SOURCES
-from help_page import COMMANDS, help_of
+from help_page import commands, help_of
 from pydantic import BaseModel
 
 from ctwl_decoder import Report
@@ -84,9 +84,8 @@ def promises() -> set[str]:
         module = importlib.import_module(source.name)
         for name in getattr(module, "__all__", ()):
             found |= set(public(f"{source.name}.{name}", getattr(module, name)))
-    for name, (main, subcommands) in COMMANDS.items():
-        for each in subcommands:
-            found |= set(command(f"{name} {each}".strip(), help_of(main, each)))
+    for main, name, subcommand in commands():
+        found |= set(command(f"{name} {subcommand}".strip(), help_of(main, subcommand)))
     found |= set(fields("ctwl-decode --json", Report.model_json_schema()))
     for file in sorted((ROOT / "conformance-tests" / "schemas").glob("*.json")):
         found |= set(fields(file.name, json.loads(file.read_text(encoding="utf-8"))))

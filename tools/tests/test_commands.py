@@ -20,6 +20,7 @@ from figures import EXAMPLE
 
 from ctwl_conformance.adapter.command import add_commands
 from ctwl_decoder.report.wording import FOUND
+from ctwl_engines.engine import engines
 
 ELSEWHERE = {
     r"(export PIP_FIND_LINKS|pip install\b)": ("tools/check_wheels.py", '"pip", "install"'),
@@ -33,8 +34,6 @@ ELSEWHERE = {
     r"make coverage|\.venv/bin/pytest": ("Makefile", "-m pytest"),
     r"make extension|python tools/extension": ("tools/tests/test_extension.py", "extension.main("),
     r"make demo": ("tools/tests/test_commands.py", "def test_the_demonstration"),
-    r"vllm serve": ("rooms/ctwl-engines/tests/vllm/test_server.py", "serve"),
-    r"ctwl-llama-server": ("rooms/ctwl-engines/tests/llama_cpp/test_server.py", "ctwl-llama-server"),
     r"ctwl-decode (--together|paper\.pdf) ": ("rooms/ctwl-documents/tests/test_documents.py", "*LIGHT, str(tmp_path)"),
     r"ctwl-decode resolve|curl \S+/v1/resolve": ("rooms/ctwl-services/tests/test_service.py", "/v1/"),
     r"ctwl-decode serve --ask ": ("rooms/ctwl-services/tests/test_ask.py", "Network({HOST"),
@@ -55,11 +54,15 @@ ELSEWHERE = {
 }
 """Commands that are run elsewhere: a pattern, a file that runs them or their like, and a word that stands in it."""
 
+SERVERS = "|".join(each.command for each in engines().values())
+"""What starts an engine's server; its own tests do."""
+
 CHANGES_A_CHECKOUT = r"git (diff|tag|push)|python tools/set_version|\.venv/bin/pre-commit install|export CTWL_|npm "
 """Steps of a maintainer that publish or install something; and a line that only sets a variable."""
 
 PROGRAMS = (
-    r"(ctwl-\S+|make|pip|python|pytest|node|npm|vllm|curl|git|sed|printf|export|if|\.venv/bin/\S+|CTWL_\w+=\S+ node) "
+    rf"({SERVERS}|"
+    r"ctwl-\S+|make|pip|python|pytest|node|npm|curl|git|sed|printf|export|if|\.venv/bin/\S+|CTWL_\w+=\S+ node) "
 )
 
 PORT = "8765"
@@ -109,7 +112,7 @@ def plain(command: str) -> str:
 
 
 def is_elsewhere(command: str) -> bool:
-    return any(re.match(pattern, command) for pattern in [*ELSEWHERE, CHANGES_A_CHECKOUT])
+    return any(re.match(pattern, command) for pattern in [*ELSEWHERE, SERVERS, CHANGES_A_CHECKOUT])
 
 
 WITH_README = [ROOT, *ROOT.glob("packages/*"), *ROOT.glob("rooms/*")]

@@ -20,6 +20,7 @@ PUBLIC = {
     "ctwl_encoder": ["arguments", "errors", "options"],
     "ctwl_decoder": ["errors", "files", "kinds", "options", "report", "report.html", "words"],
     "ctwl_documents": ["html"],
+    "ctwl_engines": ["engine"],
 }  # fmt: skip
 """The public modules of each package, beside the package itself: what is built on it may import their names."""
 

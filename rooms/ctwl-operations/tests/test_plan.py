@@ -550,7 +550,7 @@ def test_the_whole_command(
     assert [edit for edit, _ in told["edited"]] == [0.1, 0.25]
     assert found["plain"]["wrong"] == {"successes": 0, "trials": 8, "low": 0.0, "high": pytest.approx(0.369, abs=1e-3)}
     assert abs(found["plain"]["nll_less_entropy"]["mean"]) < 1
-    assert set(found["configs"]) == {"ctwl-encode", "transformers", "vLLM"}
+    assert set(found["configs"]) >= {"ctwl-encode", "transformers", "vLLM"}
     assert "Not used" not in report.read_text()
     assert "Another one" in report.read_text()
 

@@ -3,8 +3,13 @@
 The vectors themselves are data: each family's file holds its section, what is asked, and the inputs.
 """
 
-from . import asking, decoding, documents, partition, records, registry, secrets, statistics, text  # noqa: F401 - add theirs
+from importlib import import_module
+from pkgutil import iter_modules
+
 from .agreement import agree
 from .family import FAMILIES, Family
+
+for _module in iter_modules(__path__):
+    import_module(f".{_module.name}", __name__)  # adds its families
 
 __all__ = ["FAMILIES", "Family", "agree"]

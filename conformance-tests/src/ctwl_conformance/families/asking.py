@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ctwl_protocol.asking import Answer, Question
 
-from .family import JSON, family, unhex
+from .family import DETECTOR, JSON, family, unhex
 
 
 def body_of(data: JSON) -> bytes:
@@ -15,13 +15,13 @@ def body_of(data: JSON) -> bytes:
     return given.replace("...", data.get("letter", "a") * data.get("repeat", 3)).encode()
 
 
-@family("question")
+@family("question", asked_of=(DETECTOR,))
 def _question(data: JSON) -> JSON:
     Question.from_bytes(body_of(data))
     return {"status": "ok"}
 
 
-@family("answer")
+@family("answer", optional_for=(DETECTOR,))
 def _answer(data: JSON) -> JSON:
     Answer.from_bytes(body_of(data), Question.from_bytes(body_of(data["question"])))
     return {"status": "ok"}

@@ -18,7 +18,7 @@ from ctwl_protocol.registry import Registry, Trusted, bundled
 from ctwl_protocol.registry.entries import ModelVersion, ProviderEntry
 
 from .agreement import decimal
-from .family import JSON, family
+from .family import BASIC, ENCODER, FULL, JSON, LIGHT, Classes, family
 
 if TYPE_CHECKING:
     from ctwl_decoder import Decoder, Report
@@ -57,18 +57,20 @@ def _read(data: JSON, score: ScoreName = "whole", **how: Any) -> Report:
     return _decoder(_profile(data), **how).decode(_text(data), alpha=data["alpha"], score=score)
 
 
-def _reading(name: str, score: ScoreName = "whole") -> Callable[[Callable[[Report], JSON]], Callable[[Report], JSON]]:
+def _reading(
+    name: str, score: ScoreName = "whole", **classes: Classes
+) -> Callable[[Callable[[Report], JSON]], Callable[[Report], JSON]]:
     """Say that the function below tells a family's answer from the report about a text."""
 
     def add(told: Callable[[Report], JSON]) -> Callable[[Report], JSON]:
-        family(name, needs="ctwl_decoder")(lambda data: told(_read(data, score)))
+        family(name, needs="ctwl_decoder", **classes)(lambda data: told(_read(data, score)))
         return told
 
     return add
 
 
-@_reading("decode")
-@_reading("decode-light", "light")
+@_reading("decode", asked_of=(FULL,))
+@_reading("decode-light", "light", asked_of=(LIGHT,))
 def _told(report: Report) -> JSON:
     return {
         "detected": report.detected,
@@ -78,29 +80,29 @@ def _told(report: Report) -> JSON:
     }
 
 
-@_reading("decode-spans")
+@_reading("decode-spans", asked_of=(FULL,))
 def _spans(report: Report) -> JSON:
     return {"codes": [span.code for span in report.spans]}
 
 
-@_reading("decode-places")
-@_reading("decode-light-places", "light")
+@_reading("decode-places", asked_of=(FULL,))
+@_reading("decode-light-places", "light", asked_of=(LIGHT,))
 def _places(report: Report) -> JSON:
     return {"spans": [{"start": span.start, "end": span.end, "code": span.code} for span in report.spans]}
 
 
-@_reading("decode-forms")
+@_reading("decode-forms", optional_for=(FULL,))
 def _forms(report: Report) -> JSON:
     spans = zip(_told(report)["spans"], _places(report)["spans"], strict=True)
     return _told(report) | {"spans": [told | place for told, place in spans]}
 
 
-@family("decode-registered", needs="ctwl_decoder")
+@family("decode-registered", optional_for=(FULL,), needs="ctwl_decoder")
 def _registered(data: JSON) -> JSON:
     return _told(_read(data, registry=_registry(data)))
 
 
-@family("decode-light-registered", needs="ctwl_decoder")
+@family("decode-light-registered", optional_for=(LIGHT,), needs="ctwl_decoder")
 def _light_registered(data: JSON) -> JSON:
     return _told(_read(data, "light", registry=_registry(data)))
 
@@ -124,7 +126,7 @@ def _entry(provider: int, models: tuple[ModelVersion, ...]) -> ProviderEntry:
     )  # fmt: skip
 
 
-@_reading("decode-record")
+@_reading("decode-record", asked_of=(FULL,))
 def _record(report: Report) -> JSON:
     return {"code": report.code, "record": _known(report.record)}
 
@@ -137,7 +139,7 @@ def _known(read: ReadRecord | None) -> JSON | None:
     return {"layout": read.number, "fields": known}
 
 
-@_reading("decode-record-p-values")
+@_reading("decode-record-p-values", asked_of=(FULL,))
 def _record_p_values(report: Report) -> JSON:
     read = report.record
     if read is None or read.number is None:
@@ -146,13 +148,13 @@ def _record_p_values(report: Report) -> JSON:
     return {"p_value": decimal(report.p_value), "record": decimal(read.p_value), "codes": codes}
 
 
-@family("decode-owner", needs="ctwl_decoder")
+@family("decode-owner", optional_for=(FULL,), needs="ctwl_decoder")
 def _owner(data: JSON) -> JSON:
     read = _read(data, keys=ProviderKeys(bytes.fromhex(data["secret"]))).record
     return {"record": _known(read), "authentic": None if read is None else read.authenticated}
 
 
-@family("read-one-code", needs="ctwl_decoder")
+@family("read-one-code", asked_of=(BASIC,), needs="ctwl_decoder")
 def _one_code(data: JSON) -> JSON:
     """The whole text as given, all codes, both scores and nothing else: what a basic reader searches."""
     from ctwl_decoder.options import check_alpha
@@ -186,7 +188,7 @@ def _one_code(data: JSON) -> JSON:
     return {"detected": True, "code": best_of_all.code, "p_value": decimal(best_of_all.p_value)}
 
 
-@family("proof", needs="ctwl_operations")
+@family("proof", optional_for=(FULL, ENCODER), needs="ctwl_operations")
 def _proof(data: JSON) -> JSON:
     from ctwl_operations.prove import Proof, verify
 

@@ -1,4 +1,4 @@
-"""What a family of vectors is: a name, and how the reference answers its questions."""
+"""What a family of vectors is: a name, the classes that it is evidence for, and how the reference answers it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,28 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from importlib.util import find_spec
-from typing import Any, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from ctwl_protocol.errors import CTWLError
 
 JSON: TypeAlias = dict[str, Any]
 Answer: TypeAlias = Callable[[JSON], JSON]
+
+ConformanceClass: TypeAlias = Literal[
+    "basic-reader", "full-reader", "light-reader", "profile-loader", "encoder", "registry-client", "detector"
+]
+"""What an implementation may conform as (spec section 14)."""
+
+Classes: TypeAlias = tuple[ConformanceClass, ...]
+
+BASIC: Final = "basic-reader"
+FULL: Final = "full-reader"
+LIGHT: Final = "light-reader"
+LOADER: Final = "profile-loader"
+ENCODER: Final = "encoder"
+CLIENT: Final = "registry-client"
+DETECTOR: Final = "detector"
+READERS: Final = (BASIC, FULL, LIGHT)
 
 
 @dataclass(frozen=True)
@@ -21,11 +37,15 @@ class Family:
     Attributes:
         name: of the family and its file.
         answer: the reference's answer: a pure function. Where the reference refuses, it is the status code.
+        asked_of: the classes that need it.
+        optional_for: the classes that may leave it out, and for which a wrong answer counts all the same.
         needs: a package that the answer needs besides those of ``ctwl_protocol``, if any.
     """
 
     name: str
     answer: Answer
+    asked_of: Classes = ()
+    optional_for: Classes = ()
     needs: str | None = None
 
     @property
@@ -38,8 +58,10 @@ FAMILIES: dict[str, Family] = {}
 """The families by name; the modules beside this one add theirs."""
 
 
-def family(name: str, *, needs: str | None = None) -> Callable[[Answer], Answer]:
-    """Say that the function below answers the questions of a family."""
+def family(
+    name: str, *, asked_of: Classes = (), optional_for: Classes = (), needs: str | None = None
+) -> Callable[[Answer], Answer]:
+    """Say that the function below answers the questions of a family, and for which classes; see :class:`Family`."""
 
     def add(answer: Answer) -> Answer:
         @wraps(answer)
@@ -49,7 +71,7 @@ def family(name: str, *, needs: str | None = None) -> Callable[[Answer], Answer]
             except CTWLError as error:
                 return {"status": error.code}
 
-        FAMILIES[name] = Family(name, answered, needs)
+        FAMILIES[name] = Family(name, answered, asked_of, optional_for, needs)
         return answer
 
     return add

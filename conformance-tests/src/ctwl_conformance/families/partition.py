@@ -8,15 +8,15 @@ from ctwl_protocol import hashing
 from ctwl_protocol.partition import reference
 from ctwl_protocol.partition.toy import toy_weights
 
-from .family import JSON, family
+from .family import BASIC, ENCODER, FULL, JSON, READERS, family
 
 
-@family("mixing")
+@family("mixing", asked_of=READERS, optional_for=(ENCODER,))
 def _mixing(data: JSON) -> JSON:
     return {"mixed": hashing.fmix32(np.array(data["words"], dtype=np.uint32)).tolist()}
 
 
-@family("permutation")
+@family("permutation", asked_of=READERS, optional_for=(ENCODER,))
 def _permutation(data: JSON) -> JSON:
     seed = hashing.partition_seed(bytes.fromhex(data["key"]), data["context"])
     seeds = hashing.permutation_seeds(seed, data["colour"] + 1)
@@ -24,14 +24,14 @@ def _permutation(data: JSON) -> JSON:
     return {"seed": int(seeds[data["colour"]]), "ranks": [int(ranks[token]) for token in data["tokens"]]}
 
 
-@family("colours")
+@family("colours", asked_of=READERS, optional_for=(ENCODER,))
 def _colours(data: JSON) -> JSON:
     seed = hashing.colour_seed(bytes.fromhex(data["key"]), data["context"], data["layout"], data["slot"], data["nonce"])
     found = hashing.code_colours(seed, np.array(data["codes"], dtype=np.uint32), data["colours"])
     return {"seed": seed, "colours": found.tolist()}
 
 
-@family("weights")
+@family("weights", asked_of=(BASIC, FULL), optional_for=(ENCODER,))
 def _weights(data: JSON) -> JSON:
     logits = np.array(data["logits"][: data["vocabulary"]], dtype=np.float32).astype(np.float64)
     exponent = np.exp(logits - logits.max())
@@ -40,7 +40,7 @@ def _weights(data: JSON) -> JSON:
     return {"weights": weights.tolist()}
 
 
-@family("members")
+@family("members", optional_for=(FULL, ENCODER))
 def _members(data: JSON) -> JSON:
     weights = np.array([data["weights"]], dtype=np.uint32)
     seeds = np.array([data["seed"]], dtype=np.uint32)
@@ -50,7 +50,7 @@ def _members(data: JSON) -> JSON:
     return {"members": np.flatnonzero(inside).tolist(), "below": below[:, 0].tolist()}
 
 
-@family("toy-weights")
+@family("toy-weights", asked_of=(BASIC, FULL), optional_for=(ENCODER,))
 def _toy(data: JSON) -> JSON:
     weights = toy_weights(np.array([data["window"]], dtype=np.int64), 256)[0]
     weights[data.get("special", [])] = 0

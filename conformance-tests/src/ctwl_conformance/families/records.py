@@ -8,47 +8,47 @@ from ctwl_protocol.records.layouts import Field, Layout
 from ctwl_protocol.records.record import RecordDocument, relayed
 from ctwl_protocol.records.sealing import ProviderKeys
 
-from .family import JSON, family
+from .family import ENCODER, FULL, JSON, LIGHT, family
 
 
-@family("beacon")
+@family("beacon", asked_of=(FULL, LIGHT), optional_for=(ENCODER,))
 def _beacon(data: JSON) -> JSON:
     return {"code": Beacon(data["provider"], data["version"], data["nonce"]).code}
 
 
-@family("beacon-fields")
+@family("beacon-fields", asked_of=(FULL, LIGHT), optional_for=(ENCODER,))
 def _beacon_fields(data: JSON) -> JSON:
     found = Beacon.from_code(data["code"])
     return {"provider": found.provider, "version": found.version, "nonce": found.nonce}
 
 
-@family("layout")
+@family("layout", asked_of=(FULL, LIGHT), optional_for=(ENCODER,))
 def _layout(data: JSON) -> JSON:
     fields = tuple(Field(name, bits) for name, bits in data["fields"])
     made = Layout(data["number"], data["name"], fields)
     return {"codes": made.codes, "hops": made.hops, "authenticated": made.authenticated}
 
 
-@family("record")
+@family("record", asked_of=(FULL, LIGHT), optional_for=(ENCODER,))
 def _record(data: JSON) -> JSON:
     made = RecordDocument.model_validate(data).record()
     return {"codes": list(made.codes), "slots": list(made.carried)}
 
 
-@family("relay")
+@family("relay", optional_for=(FULL, ENCODER))
 def _relay(data: JSON) -> JSON:
     chain = [Beacon.from_code(code) for code in data["chain"]]
     made = relayed(chain, Beacon.from_code(data["own"]), full=data["full"])
     return {"layout": made.layout.number, "codes": list(made.codes)}
 
 
-@family("slot")
+@family("slot", asked_of=(FULL, LIGHT), optional_for=(ENCODER,))
 def _slot(data: JSON) -> JSON:
     word = hashing.slot_word(bytes.fromhex(data["key"]), data["tail"])
     return {"word": word, "interleaved": [slots.slot_of(codes, word) for codes in range(1, 5)]}
 
 
-@family("sealing")
+@family("sealing", optional_for=(FULL, ENCODER))
 def _sealing(data: JSON) -> JSON:
     keys, who = ProviderKeys(bytes.fromhex(data["secret"])), Beacon(data["provider"], data["version"], data["nonce"])
     profile = get_profile(data["profile"])
@@ -57,7 +57,7 @@ def _sealing(data: JSON) -> JSON:
     return {**found, "colour_key": keys.colour_key().hex()}
 
 
-@family("opening")
+@family("opening", optional_for=(FULL, ENCODER))
 def _opening(data: JSON) -> JSON:
     keys, who = ProviderKeys(bytes.fromhex(data["secret"])), Beacon(data["provider"], data["version"], data["nonce"])
     return {"user": keys.open(data["sealed_user"], who, data["epoch"])}

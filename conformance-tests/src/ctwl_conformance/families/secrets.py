@@ -11,15 +11,15 @@ from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry.keys import read_key
 from ctwl_protocol.secret_file import unlock
 
-from .family import JSON, family
+from .family import ENCODER, FULL, JSON, family
 
 
-@family("secret-file")
+@family("secret-file", optional_for=(FULL, ENCODER))
 def _secret(data: JSON) -> JSON:
     return {"secret": unlock(bytes.fromhex(data["file"]), data["passphrase"], data["purpose"]).hex()}
 
 
-@family("locked-keys")
+@family("locked-keys", optional_for=(FULL, ENCODER))
 def _locked_keys(data: JSON) -> JSON:
     with TemporaryDirectory() as folder:
         file = Path(folder) / "keys"
@@ -29,6 +29,6 @@ def _locked_keys(data: JSON) -> JSON:
         return {"secret": read_key(file, data["passphrase"]).private_bytes_raw().hex()}
 
 
-@family("locked-profile")
+@family("locked-profile", optional_for=(FULL, ENCODER))
 def _locked_profile(data: JSON) -> JSON:
     return {"digest": read_profile(unlock(bytes.fromhex(data["file"]), data["passphrase"], FORMAT)).digest}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .agreement import decimal
-from .family import JSON, family
+from .family import BASIC, ENCODER, FULL, JSON, LIGHT, READERS, family
 
 if TYPE_CHECKING:
     from ctwl_decoder.statistics.scored_positions import ScoredPositions
@@ -24,13 +24,13 @@ def _rivals(data: JSON) -> Rivals:
     return Rivals.of(np.zeros(1, dtype=np.int64), weights, np.array([data["token"]]), data["total"])
 
 
-@family("rivals")
+@family("rivals", asked_of=(BASIC, FULL), optional_for=(ENCODER,))
 def _who_competes(data: JSON) -> JSON:
     found = _rivals(data)
     return {"tokens": found.tokens.tolist(), "weights": found.weights.tolist()}
 
 
-@family("units", needs="ctwl_decoder")
+@family("units", asked_of=(BASIC, FULL), optional_for=(ENCODER,), needs="ctwl_decoder")
 def _units(data: JSON) -> JSON:
     from ctwl_decoder.statistics.scores import position_scores
 
@@ -39,7 +39,7 @@ def _units(data: JSON) -> JSON:
     return {score.value: units[0].tolist() for score, units in found.items()}
 
 
-@family("light-units", needs="ctwl_decoder")
+@family("light-units", asked_of=(LIGHT,), optional_for=(ENCODER,), needs="ctwl_decoder")
 def _light_units(data: JSON) -> JSON:
     from ctwl_decoder.statistics.light import light_scores
     from ctwl_decoder.statistics.scores import Score
@@ -62,14 +62,14 @@ def _positions(pairs: list[list[int]], slots: list[list[int]]) -> ScoredPosition
     )
 
 
-@family("counted-positions", needs="ctwl_decoder")
+@family("counted-positions", asked_of=(FULL, LIGHT), optional_for=(ENCODER,), needs="ctwl_decoder")
 def _counted(data: JSON) -> JSON:
     pairs = [[*position["context"], position["token"]] for position in data["positions"]]
     marks = _positions(pairs, [position["slots"] for position in data["positions"]])
     return {"counted": np.flatnonzero(marks.first_occurrences()).tolist()}
 
 
-@family("scores", needs="ctwl_decoder")
+@family("scores", asked_of=READERS, optional_for=(ENCODER,), needs="ctwl_decoder")
 def _scores(data: JSON) -> JSON:
     from ctwl_decoder.statistics.code_scores import best_codes, score_all
     from ctwl_decoder.statistics.scored_positions import ScoreTable
@@ -84,7 +84,7 @@ def _scores(data: JSON) -> JSON:
     return {"scores": score_all(table, codes).tolist(), "best": best, "best_score": table.score(best)}
 
 
-@family("null", needs="ctwl_decoder")
+@family("null", asked_of=READERS, optional_for=(ENCODER,), needs="ctwl_decoder")
 def _null(data: JSON) -> JSON:
     from ctwl_decoder.statistics.null import null_of
 
@@ -92,7 +92,7 @@ def _null(data: JSON) -> JSON:
     return {"p_value": decimal(null.p_value(data["score"], data["tests"]))}
 
 
-@family("randomised", needs="ctwl_decoder")
+@family("randomised", asked_of=(BASIC, FULL), optional_for=(ENCODER,), needs="ctwl_decoder")
 def _randomised(data: JSON) -> JSON:
     from ctwl_decoder.statistics.null import null_of
 
@@ -100,21 +100,21 @@ def _randomised(data: JSON) -> JSON:
     return {"p_value": decimal(null.randomised(data["score"], data["u"]))}
 
 
-@family("e-value", needs="ctwl_decoder")
+@family("e-value", asked_of=(BASIC, FULL), optional_for=(ENCODER,), needs="ctwl_decoder")
 def _e_value(data: JSON) -> JSON:
     from ctwl_decoder.statistics.e_value import log_e_value
 
     return {"e_value": decimal(math.exp(log_e_value(np.array(data["units"], dtype=np.int32))))}
 
 
-@family("windows", needs="ctwl_decoder")
+@family("windows", asked_of=(FULL, LIGHT), optional_for=(ENCODER,), needs="ctwl_decoder")
 def _windows(data: JSON) -> JSON:
     from ctwl_decoder.search.windows import windows_of
 
     return {"windows": windows_of(data["positions"], data["codes"]).tolist()}
 
 
-@family("window-scores", needs="ctwl_decoder")
+@family("window-scores", asked_of=(FULL, LIGHT), optional_for=(ENCODER,), needs="ctwl_decoder")
 def _window_scores(data: JSON) -> JSON:
     from ctwl_decoder.statistics.window_scores import search_windows
 
@@ -128,7 +128,7 @@ def _window_scores(data: JSON) -> JSON:
     return {"best": best[0].tolist(), "scores": sums[0].tolist()}
 
 
-@family("tests", needs="ctwl_decoder")
+@family("tests", asked_of=(FULL, LIGHT), optional_for=(ENCODER,), needs="ctwl_decoder")
 def _tests(data: JSON) -> JSON:
     from ctwl_decoder.search.candidates import CodeSet, ScoredText
     from ctwl_decoder.search.windows import find_candidates
@@ -146,7 +146,7 @@ def _tests(data: JSON) -> JSON:
     return {"whole": list(whole.values()), "window": list(windows.values())}
 
 
-@family("record-doubts", needs="ctwl_decoder")
+@family("record-doubts", asked_of=(FULL,), optional_for=(ENCODER,), needs="ctwl_decoder")
 def _doubts(data: JSON) -> JSON:
     from ctwl_decoder.search.error_bounds import error_bounds
     from ctwl_decoder.statistics.null import null_of

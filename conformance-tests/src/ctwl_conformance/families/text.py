@@ -9,15 +9,15 @@ from ctwl_protocol.text.blocks import blocks_of
 from ctwl_protocol.text.normalization import normalize
 from ctwl_protocol.text.positions import positions
 
-from .family import JSON, family
+from .family import BASIC, ENCODER, FULL, JSON, LOADER, READERS, family
 
 
-@family("normalization")
+@family("normalization", asked_of=READERS, optional_for=(ENCODER,))
 def _normalized(data: JSON) -> JSON:
     return {"text": normalize(data["text"])}
 
 
-@family("tokenizer", needs="tokenizers")
+@family("tokenizer", asked_of=READERS, optional_for=(ENCODER,), needs="tokenizers")
 def _tokens(data: JSON) -> JSON:
     from ctwl_protocol.text.splitting import build_bpe
 
@@ -26,14 +26,14 @@ def _tokens(data: JSON) -> JSON:
     return {"ids": bpe.encode(data["text"], add_special_tokens=False).ids}
 
 
-@family("toy-tokenizer", needs="tokenizers")
+@family("toy-tokenizer", asked_of=READERS, optional_for=(ENCODER,), needs="tokenizers")
 def _toy_tokens(data: JSON) -> JSON:
     from ctwl_protocol.proxy import open_proxy
 
     return {"ids": open_proxy(TOY).tokenizer.encode(data["text"]).tolist()}
 
 
-@family("tokenizer-files")
+@family("tokenizer-files", asked_of=(LOADER,), optional_for=(ENCODER,))
 def _files(data: JSON) -> JSON:
     from ctwl_protocol.proxy.gguf import tokenizer_bytes
 
@@ -41,7 +41,7 @@ def _files(data: JSON) -> JSON:
     return {"vocab": vocab.hex(), "merges": merges.hex()}
 
 
-@family("tensors")
+@family("tensors", asked_of=(LOADER,), optional_for=(ENCODER,))
 def _tensors(data: JSON) -> JSON:
     from ctwl_protocol.proxy.tensors import tensors_digest
 
@@ -52,14 +52,14 @@ def _tensors(data: JSON) -> JSON:
     return {"sha256": tensors_digest(tensors).hex()}
 
 
-@family("positions")
+@family("positions", asked_of=READERS, optional_for=(ENCODER,))
 def _cut(data: JSON) -> JSON:
     cut = positions(np.array(data["tokens"], dtype=np.int64), data["prefix_length"], data["context_length"])
     columns = {"windows": cut.prefixes, "contexts": cut.contexts, "observed": cut.observed}
     return {name: column.tolist() for name, column in columns.items()}
 
 
-@family("blocks")
+@family("blocks", asked_of=(BASIC, FULL), optional_for=(ENCODER,))
 def _blocks(data: JSON) -> JSON:
     found = blocks_of(data["tokens"], data["prefix_length"], data["places"] + 1)
     return {"blocks": [list(block) for block in found]}

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, field_validator
 
 from ..adapter.driver import Kind, clean
 from ..adapter.messages import Started
-from .classes import ConformanceClass
+from ..families.family import ConformanceClass
 
 FORMAT: Literal["ctwl-report/2"] = "ctwl-report/2"
 

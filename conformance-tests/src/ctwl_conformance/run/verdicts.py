@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from ..families.family import ConformanceClass
 from .bench import Subject
-from .classes import CLASSES, ConformanceClass, Rules
+from .classes import CLASSES, Rules
 from .results import ClassVerdict, Conformance, Result, Verdict
 
 _BAD = ("failed", "errored", "xfailed")

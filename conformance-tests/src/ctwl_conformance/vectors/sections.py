@@ -27,7 +27,7 @@ _WHY = {
 }
 
 ELSEWHERE = {section: why for why, sections in _WHY.items() for section in sections.split()}
-"""Sections without exact vectors, and why."""
+"""Sections without exact vectors, and why; one that has vectors needs no reason."""
 
 
 def table() -> list[tuple[str, dict[str, int], str]]:

@@ -27,7 +27,6 @@ REGISTRY = Variable(
     "CTWL_REGISTRY", "folder of the registry that you follow (default: ctwl/registry in your data folder)"
 )
 PASSPHRASE = Variable("CTWL_PASSPHRASE", "opens files of keys and private profiles (default: asked for)")
-POLICY = Variable("CTWL_POLICY", "what the texts of an SGLang server carry, as a JSON object")
 
 PROXY = (PROFILE, CACHE, PASSPHRASE)
 """What opening a profile and its proxy LM may read."""

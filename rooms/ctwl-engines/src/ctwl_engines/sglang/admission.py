@@ -11,11 +11,11 @@ from sglang.srt.sampling.sampling_params import TOP_K_ALL
 
 from ctwl_encoder.errors import OptionOutOfRange
 from ctwl_protocol import CTWLError
-from ctwl_protocol.environment import POLICY
 
 from ..form import is_fixed
 from ..note import NOTED, TRUNCATION, Note, admitted, temperature_of, warn_if_short, without_note
 from ..policy import Policy, read_policy
+from .about import POLICY
 
 
 def policy_of() -> Policy:

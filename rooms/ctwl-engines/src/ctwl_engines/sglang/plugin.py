@@ -10,8 +10,7 @@ from typing import Any
 
 from sglang.srt.plugins.hook_registry import HookRegistry, HookType
 
-from ctwl_protocol.environment import POLICY
-
+from .about import POLICY
 from .admission import admit
 
 

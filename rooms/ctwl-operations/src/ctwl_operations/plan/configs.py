@@ -1,13 +1,13 @@
-"""What a provider pastes: the recommended setting for the command, for transformers and for vLLM."""
+"""What a provider pastes: the recommended setting for the command, for transformers and for engines."""
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Mapping
 from typing import Any
 
 from ctwl_encoder.options import GenerationOptions, Options, ProxyOptions, default_profile
+from ctwl_engines.engine import engines
 from ctwl_protocol.profile import OFFLINE_MODEL
 from ctwl_protocol.records import NONCE_COUNT
 
@@ -25,7 +25,7 @@ def configs(result: Result) -> dict[str, str]:
     return {
         "ctwl-encode": _command(result, options, beacon | marking),
         "transformers": _transformers(settings.model, options, beacon | marking | read_by),
-        "vLLM": _vllm(settings.model, options, beacon | marking | read_by),
+        **_served(settings.model, options, beacon | marking | read_by),
     }
 
 
@@ -61,10 +61,7 @@ def _arguments(named: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in named.items())
 
 
-def _vllm(model: str, options: GenerationOptions, marking: Mapping[str, Any]) -> str:
-    """The server; the sampling is that of requests that name none, the length is left to them."""
-    sampling = {"temperature": options.temperature, "top_p": options.top_p, "top_k": 0}
-    sampling |= {"repetition_penalty": options.repetition_penalty}
-    served = "MODEL" if model.lower() == OFFLINE_MODEL else model  # the wheel's name, which vLLM does not know
-    told = {"--additional-config": {"ctwl": dict(marking)}, "--override-generation-config": sampling}
-    return shlex.join(["vllm", "serve", served, *(word for name in told for word in (name, json.dumps(told[name])))])
+def _served(model: str, options: GenerationOptions, policy: Mapping[str, Any]) -> dict[str, str]:
+    served = "MODEL" if model.lower() == OFFLINE_MODEL else model  # the wheel's name, which no engine knows
+    sampling = {name: getattr(options, name) for name in ("temperature", "top_p", "repetition_penalty")}
+    return {each.name: each.start(served, policy, sampling) for each in engines().values() if each.start}

@@ -1,0 +1,51 @@
+"""What pages say of the serving engines, as the engines say it of themselves."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+from ctwl_engines.engine import engines
+
+ROOM = Path(__file__).resolve().parents[1] / "rooms/ctwl-engines"
+
+
+def page_of(folder: str) -> str:
+    """The page of an engine, as a path in the repository."""
+    return f"docs/providers/{folder.replace('_', '-')}.md"
+
+
+def _links() -> dict[str, str]:
+    return {folder: f"[{each.name}]({page_of(folder)})" for folder, each in engines().items()}
+
+
+def _names() -> str:
+    *others, last = (each.name for each in engines().values())
+    return f"{', '.join(others)} and {last}"
+
+
+def _extras() -> str:
+    project = tomllib.loads((ROOM / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return ", ".join(f"`ctwl-engines[{extra}]`" for extra in project["optional-dependencies"])
+
+
+def _table() -> str:
+    rows = (f"| {_links()[folder]} | {each.starts} | `make test-{each.tests}` |" for folder, each in engines().items())
+    return "\n".join(["| engine | how it starts | its tests |", "|---|---|---|", *rows])
+
+
+def _variables() -> str:
+    told = [(variable, without) for each in engines().values() for variable, without in each.variables.items()]
+    rows = (f"| `{variable.name}` | {variable.meaning} | {without} |" for variable, without in told)
+    return "\n".join(["| variable of an engine | for | without it |", "|---|---|---|", *rows])
+
+
+FACTS: dict[str, Callable[[], str]] = {
+    "engines": _names,
+    "engine-links": lambda: ", ".join(_links().values()),
+    "engine-extras": _extras,
+    "engine-table": _table,
+    "engine-variables": _variables,
+}
+"""What a page may say of the engines, by name."""
