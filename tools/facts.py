@@ -16,6 +16,7 @@ from pathlib import Path
 
 import engine_facts
 import family_facts
+import report_facts
 
 from ctwl_protocol.numbers import NUMBERS
 
@@ -41,6 +42,7 @@ FACTS: dict[str, Callable[[], str]] = {
     "level-of-a-million": lambda: f"{round(1e6 * NUMBERS.search.level):,}",
     **engine_facts.FACTS,
     **family_facts.FACTS,
+    **report_facts.FACTS,
 }
 """What a page may say, by name."""
 

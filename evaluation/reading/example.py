@@ -42,7 +42,7 @@ def main(options: Options) -> Result:
     encoder, decoder = Encoder.open("smollm2", OFFLINE), Decoder.open(OFFLINE)
     (written,) = encoder.generate(
         options.prompt, options.provider, options.version, nonce=options.nonce, seed=options.seed,
-        min_new_tokens=options.tokens, max_new_tokens=options.tokens,
+        min_new_tokens=options.tokens,
     )  # fmt: skip
     first, whole = decoder.analyse(written.text), decoder.analyse(written.text, score=Score.RACE)
     proxy, code = decoder.proxy, written.beacon.code

@@ -30,7 +30,7 @@ from ctwl_decoder.errors import InputTooLarge, NotText, OptionOutOfRange
 from ctwl_decoder.options import MAX_CHARACTERS
 from ctwl_decoder.report.html import html_report
 from ctwl_decoder.report.terminal import show
-from ctwl_decoder.report.wording import FOUND, NONE_FOUND
+from ctwl_decoder.report.wording import FOUND, NONE_FOUND, SUITS_KIND
 from ctwl_decoder.search.candidates import CodeSet, ScoredText
 from ctwl_decoder.search.plan import SCORE_SHARES
 from ctwl_decoder.search.windows import find_candidates
@@ -226,7 +226,7 @@ def test_a_code_that_a_kind_of_text_fits_is_not_found(length: int, found: bool) 
 
     report = Decoder(proxy, weigh=weigh).decode(text, alpha=1e-4, score="half")
     assert report.p_value < 1e-5 and report.detected is found
-    assert ("No other code fits this text as well" in describe(report)) is not found
+    assert (SUITS_KIND in describe(report)) is not found
     assert (report.code if found else report.likeliest and report.likeliest.code) == code
 
 

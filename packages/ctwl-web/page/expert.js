@@ -77,7 +77,11 @@ export function expert(report, say, language) {
   return found;
 }
 
-const heldBack = ({ rule, needed, contexts }, say) => say(`held-${rule}`, { contexts, needed: needed === null ? "" : shortP(needed) });
+/** Why the best code was not found; by ranks alone, what reads more. */
+function heldBack({ rule, needed, contexts }, say) {
+  const held = say(`held-${rule}`, { contexts, needed: needed === null ? "" : shortP(needed) });
+  return ["few-contexts", "every-code"].includes(rule) ? say("held-whole", { held }) : held;
+}
 
 /** The profiles that the p-value pays for. */
 function tried(profiles, say) {

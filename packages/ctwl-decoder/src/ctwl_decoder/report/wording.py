@@ -9,7 +9,7 @@ from ctwl_protocol.errors import CTWLError, ProxyNotFound
 from ctwl_protocol.records.layouts import MAX_CODES
 
 from ..options import STRONG
-from ..search.candidates import MANY_CONTEXTS, HeldBy
+from ..search.candidates import HeldBy
 from ..text.variants import AS_GIVEN
 from ..words import english
 from .model import (
@@ -25,9 +25,10 @@ from .model import (
     Span,
 )
 
-FOUND = "Watermark found"
-NONE_FOUND = "No watermark found"
-TOO_SHORT = "No verdict: the text is too short"
+_WORDS = english()
+FOUND = _WORDS["found-whole"]
+NONE_FOUND = _WORDS["none"]
+TOO_SHORT = _WORDS["short"]
 NO_PROOF = (
     "A model may still have written the text: marks wear off, most models write none, and a mark of another profile "
     "does not show here."
@@ -46,9 +47,9 @@ LIKELIEST_MEANS = (
     "themselves, and do not show who wrote a word."
 )
 HITS_MEAN = "the best of all codes always has more, and only the p-value says whether it has too many for chance"
-ROUGH = "Where a passage begins and ends is rough: the mark may begin or end some words before or behind."
+ROUGH = _WORDS["rough"]
 PRIVATE = "Only someone with the profile's key can have written it, or can read it."
-SUITS_KIND = "No other code fits this text as well, but texts of its kind may fit this code without a watermark"
+SUITS_KIND = _WORDS["held-e-value"]
 NEEDS_WHOLE = "Read it by a language model too (leave out --light), or more of the text."
 NEEDS_MORE = "Read more of the text."
 NEEDS_OTHER = "Read more from the same writer, of another kind than lists and numbers."
@@ -64,7 +65,6 @@ READ_TOGETHER = (
 )
 BODY_MEANS = "It is a verdict on all of them: it does not say which of them carry the watermark."
 NOTHING_ELSE = "It says nothing about the words outside the passages found, and nothing about whether the text is true."
-_SEALED = "sealed; only the provider can open it"
 _OPENED = "{}, opened in key epoch {}; a wrong key or epoch opens one text in 256"
 _HOLDS = "holds: written with the provider's keys; a copy of such a text carries it too"
 _FAILS = "NOT shown: written with other keys, edited since, or too short to show it"
@@ -83,15 +83,9 @@ def held_back(rule: HeldBy, needed: float | None, contexts: int, *, light: bool,
         own: whether the reader named the language model.
     """
     most = "" if needed is None else format_p_value(needed)
-    says = {
-        "level": f"the p-value is above {most}, the level",
-        "few-contexts": f"by ranks alone a text with so few different words (it has {contexts} contexts, of which "
-        f"{MANY_CONTEXTS} are enough) must have a p-value of at most {most}",
-        "every-code": f"by ranks alone a code must stand out among all codes, so the p-value must be at most {most}",
-        "e-value": SUITS_KIND,
-    }
+    says = _WORDS[f"held-{rule}"].format(needed=most, contexts=contexts)
     advice = NEEDS_WHOLE if light else NEEDS_MORE if own else f"{NEEDS_MORE} {STRONGER}"
-    return HeldBack(rule=rule, needed=needed, contexts=contexts, says=says[rule],
+    return HeldBack(rule=rule, needed=needed, contexts=contexts, says=says,
                     advice=NEEDS_OTHER if rule == "e-value" else advice)  # fmt: skip
 
 
@@ -105,8 +99,12 @@ def headline(report: Report) -> str:
     origin = describe_origin(report.spans[0]) if len(codes) == 1 else f"{len(codes)} records"
     if len(report.spans) == 1 and report.spans[0].tokens == report.tokens:
         return f"{FOUND}: {origin}"
-    passages = "a passage" if len(report.spans) == 1 else f"{len(report.spans)} passages"
-    return f"{FOUND} in {passages}: {origin}"
+    return f"{in_passages(len(report.spans))}: {origin}"
+
+
+def in_passages(count: int) -> str:
+    """That so many passages carry a watermark."""
+    return _WORDS["found-part" if count == 1 else "found-parts"].format(count=count)
 
 
 def caveats(report: Report) -> list[str]:
@@ -155,7 +153,7 @@ def _describe_spans(spans: list[Span]) -> list[str]:
             f"where     characters {span.start} to {span.end}",
             *(f"{label:<9} {text}" for label, text in describe_record(span.record)),
         ]
-    lines = [f"{FOUND} in {len(spans)} passages"]
+    lines = [in_passages(len(spans))]
     for span in spans:
         place = f"characters {span.start} to {span.end}"
         lines.append(f"{place}: {describe_origin(span)}, p-value {format_p_value(span.p_value)}")
@@ -212,12 +210,12 @@ def describe_record(record: ReadRecord | None) -> list[tuple[str, str]]:
     rows = [("record", ", ".join([record.layout, *fields]))]
     rows += [("before", describe_hop(hop)) for hop in record.chain[1:]]
     if record.sealed is not None:
-        rows.append(("user", _SEALED if record.user is None else _OPENED.format(record.user, record.epoch)))
+        rows.append(("user", _WORDS["sealed"] if record.user is None else _OPENED.format(record.user, record.epoch)))
     if record.authenticated is not None and record.authenticated_p_value is not None:
         says = _HOLDS if record.authenticated else _FAILS
         rows.append(("authentic", f"{says} (p = {format_p_value(record.authenticated_p_value)})"))
     elif record.authenticator:
-        rows.append(("authentic", "only the provider can test it"))
+        rows.append(("authentic", _WORDS["authentic"]))
     if len(record.codes) > 1:
         rows.append(("certain", f"p = {format_p_value(record.p_value)}, how often another record would fit as well"))
     return rows
@@ -231,7 +229,7 @@ def ask_there(name: str, scheme: str, url: str) -> str:
 def read_better(name: str, reading_model: str) -> str:
     """By which model a text of a provider would show more, in a sentence."""
     option = "--strong" if reading_model == STRONG else f"--reading-model {reading_model}"
-    return english()["read-better"].format(reading_model=reading_model, name=name, option=option)
+    return _WORDS["read-better"].format(reading_model=reading_model, name=name, option=option)
 
 
 def no_detector(provider: int, name: str | None, state: str) -> str:
