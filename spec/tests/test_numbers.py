@@ -199,21 +199,6 @@ def test_every_number_is_stated_or_the_references_choice() -> None:
     assert not said().keys() & set(CHOICES.split())
 
 
-def test_the_layouts_are_the_ones_in_the_table() -> None:
-    text = sections()["9.2"]
-    last, (first_registered, _) = value("records.layouts")[-1]["number"], value("records.registered")
-    assert f"Numbers {last + 1} to {first_registered - 1} belong to this specification" in text
-    for row in value("records.layouts"):
-        assert f"`{row['name']}`" in text
-        if row["name"].startswith("relay"):
-            hops = range(1, int(row["name"][-1]))
-            beacon = value("records.beacon").items()
-            assert row["fields"] == [[f"{name}_{hop}", bits] for hop in hops for name, bits in beacon]
-        else:
-            fields = ", ".join(f"`{name}` {bits}" for name, bits in row["fields"]) or "none"
-            assert f"| {row['number']} | `{row['name']}` | {fields}" in text
-
-
 def test_every_number_has_a_section_and_a_reason() -> None:
     known, files = sections(), re.compile(r"evaluation/[\w/]+\.py")
     for name, number in EVERY.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from importlib.util import find_spec
@@ -12,6 +12,7 @@ from ctwl_protocol.errors import CTWLError
 
 JSON: TypeAlias = dict[str, Any]
 Answer: TypeAlias = Callable[[JSON], JSON]
+More: TypeAlias = Callable[[Sequence[JSON]], Iterable[tuple[str, JSON]]]
 
 
 @dataclass(frozen=True)
@@ -22,11 +23,13 @@ class Family:
         name: of the family and its file.
         answer: the reference's answer: a pure function. Where the reference refuses, it is the status code.
         needs: a package that the answer needs besides those of ``ctwl_protocol``, if any.
+        more: comments and inputs that follow from a table and that its tests may lack; they are written behind them.
     """
 
     name: str
     answer: Answer
     needs: str | None = None
+    more: More = lambda _: ()
 
     @property
     def missing(self) -> str | None:
@@ -38,8 +41,8 @@ FAMILIES: dict[str, Family] = {}
 """The families by name; the modules beside this one add theirs."""
 
 
-def family(name: str, *, needs: str | None = None) -> Callable[[Answer], Answer]:
-    """Say that the function below answers the questions of a family."""
+def family(name: str, *, needs: str | None = None, more: More = lambda _: ()) -> Callable[[Answer], Answer]:
+    """Say that the function below answers the questions of a family; see :class:`Family`."""
 
     def add(answer: Answer) -> Answer:
         @wraps(answer)
@@ -49,7 +52,7 @@ def family(name: str, *, needs: str | None = None) -> Callable[[Answer], Answer]
             except CTWLError as error:
                 return {"status": error.code}
 
-        FAMILIES[name] = Family(name, answered, needs)
+        FAMILIES[name] = Family(name, answered, needs, more)
         return answer
 
     return add

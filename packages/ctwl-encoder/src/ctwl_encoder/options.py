@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar, Self, Union, get_args, get_origin
 
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     ModelWrapValidatorHandler,
@@ -26,6 +27,7 @@ from ctwl_protocol import Beacon, Profile
 from ctwl_protocol.profile import OFFLINE as OFFLINE_PROFILE
 from ctwl_protocol.profile import OFFLINE_MODEL, STANDARD
 from ctwl_protocol.records.beacon import BEACON_BITS, NONCE_COUNT
+from ctwl_protocol.records.layouts import LAYOUTS, Layout
 from ctwl_protocol.schema import describe_error
 
 from .core.shares import share_for
@@ -93,6 +95,7 @@ _KINDS: dict[type, str] = {
     str: "a string",
     list: "a list",
     tuple: "a list",
+    dict: "names with their numbers, as tag=5",
 }
 _BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
 
@@ -139,6 +142,16 @@ class BeaconOptions(Options):
         return self
 
 
+def _by_name(given: Any) -> Any:
+    """What ``a=1,b=2`` says; anything else as it is."""
+    return dict(each.split("=", 1) for each in given.split(",")) if isinstance(given, str) else given
+
+
+def _bits(layout: Layout) -> str:
+    """The fields of a layout whose values a writer chooses, with their bits."""
+    return ", ".join(f"{name} of {bits} bits" for name, bits in layout.own_fields)
+
+
 class RecordOptions(BeaconOptions):
     """What the command writes: a beacon, or a record that begins with it."""
 
@@ -146,7 +159,11 @@ class RecordOptions(BeaconOptions):
     keys: str | None = Field(None, description="the provider's keys, see --new-keys")
     epoch: int = Field(0, description="key epoch of the sealed user")
     authenticated: bool = Field(False, description="with --user: add a code that only --keys can test")
-    tag: int | None = Field(None, description="20 bits of your own, 0 to 1048575")
+    fields: Annotated[dict[str, int], BeforeValidator(_by_name)] = Field(
+        {},
+        description="numbers of your own by name, as tag=5; a comma parts two; all of one layout: "
+        + ", ".join(f"{layout.name} ({_bits(layout)})" for layout in LAYOUTS if layout.own_fields),
+    )
     relay: str | None = Field(
         None,
         description="a text that the prompt is from: its record becomes the older part of a chain (needs ctwl-decoder)",
@@ -154,8 +171,8 @@ class RecordOptions(BeaconOptions):
 
     @model_validator(mode="after")
     def _check_combinations(self) -> Self:
-        if sum(given is not None for given in (self.user, self.tag, self.relay)) > 1:
-            raise OptionOutOfRange("a record has one layout: give one of --user, --tag and --relay")
+        if (self.user is not None) + bool(self.fields) + (self.relay is not None) > 1:
+            raise OptionOutOfRange("a record has one layout: give one of --user, --fields and --relay")
         if self.authenticated and self.user is None:
             raise OptionOutOfRange("--authenticated goes with --user")
         if (self.user is None) != (self.keys is None):
