@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import facts_of_records
+import facts_of_splitting
 
 from ctwl_protocol.numbers import NUMBERS
 
@@ -36,6 +37,7 @@ FACTS: dict[str, Callable[[], str]] = {
     "level-texts": lambda: one_of(NUMBERS.search.level),
     "level-of-a-million": lambda: f"{round(1e6 * NUMBERS.search.level):,}",
     **facts_of_records.FACTS,
+    **facts_of_splitting.FACTS,
 }
 """What a page may say, by name."""
 

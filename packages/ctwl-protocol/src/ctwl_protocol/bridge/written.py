@@ -74,7 +74,7 @@ _SAMPLES = {Kind.LETTER: "xA中", Kind.DIGIT: "1٢", Kind.MARK: "<._。", Kind.A
 """Characters by which a rule is asked what it does with their kind."""
 
 _BREAKS = np.zeros((7, 7), dtype=np.bool_)
-"""Where a rule that looks at most one character ahead may cut for certain."""
+"""Where a rule may cut for certain."""
 _BREAKS[Kind.LETTER, [Kind.DIGIT, Kind.MARK, Kind.APOSTROPHE, Kind.SPACE, Kind.WHITE]] = True
 _BREAKS[Kind.DIGIT, [Kind.LETTER, Kind.DIGIT, Kind.MARK, Kind.APOSTROPHE, Kind.SPACE, Kind.WHITE]] = True
 _BREAKS[Kind.MARK, [Kind.LETTER, Kind.DIGIT, Kind.SPACE, Kind.WHITE]] = True
@@ -83,18 +83,28 @@ _BREAKS[Kind.OPEN, [Kind.SPACE, Kind.WHITE]] = True
 _BREAKS[Kind.WHITE, [Kind.LETTER, Kind.DIGIT, Kind.MARK, Kind.APOSTROPHE]] = True
 
 
+@lru_cache
 def breaks(rule: SplittingRule) -> NDArray[np.bool_]:
     """Where a splitting rule cuts for certain: bool (7, 7), by the kind before and the kind after.
 
-    The rules of spec section 5.2 match from left to right and look at most one character ahead, so where a match ends
-    for certain, what lies before it is settled.
+    The rules of spec section 5.2 match from left to right, so where a match ends for certain, what lies before it is
+    settled. It ends for certain if it does whatever two characters follow.
     """
-    split = build_splitter(rule).pre_tokenize_str
     samples = _SAMPLES | {Kind.SPACE: " ", Kind.OPEN: "\u0301\u093f"}
-    table = _BREAKS.copy()
+    further = ["", *(each[0] for each in samples.values())]
+
+    def pieces(text: str) -> list[str]:
+        return [piece for piece, _ in splitter.pre_tokenize_str(text)]
+
+    def cuts(run: str, after: str) -> bool:
+        settled = pieces(run + after)[: -len(pieces(after))]
+        return all(pieces(run + after + more) == settled + pieces(after + more) for more in further)
+
+    splitter, table = build_splitter(rule), _BREAKS.copy()
     for before, after in np.argwhere(table).tolist():
         pairs = product(samples[Kind(before)], samples[Kind(after)], range(1, 9))
-        table[before, after] = all(split(x * n + y)[-1][0] == split(y)[-1][0] for x, y, n in pairs)
+        table[before, after] = all(cuts(x * n, y) for x, y, n in pairs)
+    table.flags.writeable = False
     return table
 
 
