@@ -14,6 +14,7 @@ from pathlib import Path
 
 import facts_of_records
 import facts_of_splitting
+import facts_of_strategies
 
 from ctwl_protocol.numbers import NUMBERS
 
@@ -38,6 +39,7 @@ FACTS: dict[str, Callable[[], str]] = {
     "level-of-a-million": lambda: f"{round(1e6 * NUMBERS.search.level):,}",
     **facts_of_records.FACTS,
     **facts_of_splitting.FACTS,
+    **facts_of_strategies.FACTS,
 }
 """What a page may say, by name."""
 

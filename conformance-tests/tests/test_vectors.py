@@ -297,9 +297,10 @@ def test_generate_names_what_differs(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_every_section_has_vectors_or_a_reason() -> None:
     headings = re.findall(r"^#{2,3} (\d+(?:\.\d+)?)", SPEC, re.M)
     covered = {section for section, families, _ in table() if families}
-    left = [number for number in headings if number not in covered and number not in ELSEWHERE]
+    others = [number for number in headings if number not in covered | ELSEWHERE.keys()]
+    left = [number for number in others if f"{number.partition('.')[0]}.x" not in ELSEWHERE]
     assert left == [], "without vectors, they need a reason in ctwl_conformance/vectors/sections.py"
-    assert covered | ELSEWHERE.keys() <= set(headings)
+    assert covered | ELSEWHERE.keys() - {"8.x"} <= set(headings)
     assert not covered & ELSEWHERE.keys()
 
 

@@ -25,7 +25,6 @@ from ctwl_decoder.report.wording import (
     SUITS_KIND,
     TOO_SHORT,
 )
-from ctwl_encoder import Strategy
 from ctwl_protocol.numbers import NUMBERS
 
 READMES = [ROOT / "README.md", *sorted({*ROOT.glob("packages/*/README.md"), *ROOT.glob("rooms/*/README.md")})]
@@ -129,17 +128,6 @@ VERDICTS = {
 def test_the_pages_quote_reports_as_the_reports_say_them(verdict: str) -> None:
     every = {name_of(page): page.read_text(encoding="utf-8") for page in {*PAGES, *READMES}}
     assert {name for name, text in every.items() if verdict in text} == VERDICTS[verdict]
-
-
-@pytest.mark.parametrize("strategy", Strategy)
-def test_a_strategy_stands_where_people_look_for_it(strategy: str) -> None:
-    places = {
-        "spec/encoder.md": rf"### 8\.\d `{strategy}`",
-        "docs/providers/strategy.md": rf"\*\*`{strategy}`\*\* ",
-        "GLOSSARY.md": rf"\| strategy \| .*`{strategy}`",
-    }
-    for page, line in places.items():
-        assert re.search(rf"^{line}", (ROOT / page).read_text(encoding="utf-8"), re.M), page
 
 
 @pytest.mark.parametrize("engine", [folder.parent.name for folder in ENGINES.glob("src/*/*/__init__.py")])

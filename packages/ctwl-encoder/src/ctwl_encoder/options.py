@@ -180,6 +180,11 @@ class RecordOptions(BeaconOptions):
         return self
 
 
+def _of_strength(option: str) -> str:
+    """The strategies whose strength an option says."""
+    return " or ".join(strategy for strategy in Strategy if strategy.traits.strength == option)
+
+
 class MarkingOptions(Options):
     """How a text is marked."""
 
@@ -193,20 +198,25 @@ class MarkingOptions(Options):
         None,
         ge=LEAST_SHARE,
         le=MOST_SHARE,
-        description="for race: the part of the chance in each draw that the code decides. "
+        description=f"for {_of_strength('share')}: the part of the chance in each draw that the code decides. "
         "With more a shorter text is found, with less texts of one prompt vary more (default: 1.5 less the "
         "temperature, from 0.5 to 0.9)",
     )
-    delta: float = Field(2.0, gt=0, le=_MAX_DELTA, description="nats, for delta")
+    delta: float = Field(
+        2.0,
+        gt=0,
+        le=_MAX_DELTA,
+        description=f"for {_of_strength('delta')}: nats that are added to the logits of the code's half",
+    )
 
     def strength_of(self, strategy: Strategy, temperature: float = 1.0) -> float:
-        """How strongly a strategy marks: the share, in hundredths, or the nats of ``delta``.
+        """How strongly a strategy marks: the share, in hundredths, or nats.
 
         Args:
             strategy: that marks.
             temperature: of sampling, which decides the share where none is named.
         """
-        if strategy is not Strategy.RACE:
+        if strategy.traits.strength == "delta":
             return self.delta
         return round(share_for(temperature) if self.share is None else self.share, 2)
 
@@ -248,13 +258,11 @@ class GenerationOptions(MarkingOptions):
     def _check_strength(self, info: ValidationInfo) -> None:
         """Refuse the strength of another strategy: the text would not be what was asked for."""
         chosen, strategy = self.chosen_strategy, _named("strategy", info)
-        for name, own in (
-            ("delta", Strategy.DELTA),
-            ("share", Strategy.RACE),
-        ):
-            if chosen is not own and getattr(self, name) != type(self).model_fields[name].default:
+        for name in ("delta", "share"):
+            if chosen.traits.strength != name and getattr(self, name) != type(self).model_fields[name].default:
                 raise OptionOutOfRange(
-                    f"{_named(name, info)} changes nothing under {chosen}; leave it out, or set {strategy} to {own}"
+                    f"{_named(name, info)} changes nothing under {chosen}; leave it out, or set {strategy} to "
+                    f"{_of_strength(name)}"
                 )
 
     @property
@@ -271,8 +279,7 @@ class GenerationOptions(MarkingOptions):
     def marking(self) -> dict[str, Any]:
         """The arguments of a logits processor."""
         strategy = self.chosen_strategy
-        strength = {"share" if strategy is Strategy.RACE else "delta": self.strength_of(strategy, self.drawn_at)}
-        return {"strategy": strategy, **strength}
+        return {"strategy": strategy, strategy.traits.strength: self.strength_of(strategy, self.drawn_at)}
 
     def for_transformers(self) -> dict[str, Any]:
         """The arguments of ``model.generate``."""

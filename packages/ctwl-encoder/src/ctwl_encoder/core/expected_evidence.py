@@ -94,7 +94,7 @@ def expected_race_nats(chances: NDArray[np.float64], share: float) -> NDArray[np
     All other tokens of the race are as one: a sum of stable variables is one again. The ratio of two positive stable
     variables of index ``alpha``, to the power of ``alpha``, has the density ``sin(pi alpha) / (pi alpha (r^2 + 2 r
     cos(pi alpha) + 1))`` (Lamperti 1958). Where it is ``r``, the token wins with the probability ``1 / (1 + ((1 - p) /
-    (p r))^(1 / alpha))``, see :func:`.strategies.race.reference.add_lots`.
+    (p r))^(1 / alpha))``, see :func:`.strategies.race.reference.gained`.
 
     Args:
         chances: float64 (n,), the tokens' probabilities.
