@@ -34,8 +34,9 @@ OTHERS = {
         r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
         r"|\s+(?!\S)|\s+",
     ),
+    "two-ahead": (rf"\p{{L}}+ (?=\p{{N}})|{SPLITS['gpt2'][0]}",),
 } | {rule: patterns for rule, patterns in SPLITS.items() if rule not in ("gpt2", "digits-gpt2")}
-"""Rules that no published profile has; the first two are those of other models."""
+"""Rules that no published profile has; the first two are those of other models, the third looks at two characters."""
 
 
 @pytest.fixture(scope="module", params=["gpt2", "smollm2", *OTHERS])

@@ -109,10 +109,13 @@ def breaks(rule: SplittingRule) -> NDArray[np.bool_]:
 
 
 def spaced(rule: SplittingRule) -> frozenset[Kind]:
-    """The kinds of characters, white space apart, to which a space before them belongs under a splitting rule."""
-    split = build_splitter(rule).pre_tokenize_str
-    joined = (each for each, samples in _SAMPLES.items() if all(len(split(" " + one)) == 1 for one in samples))
-    return frozenset(joined) - {Kind.WHITE}
+    """The kinds of characters to which a space before them belongs under a rule, whatever stands before that."""
+    split, before = build_splitter(rule).pre_tokenize_str, ("", *(each[0] for each in _SAMPLES.values()))
+
+    def joins(one: str) -> bool:
+        return all(split(each + " " + one)[-1][0] == split(" " + one)[0][0] for each in before)
+
+    return frozenset(each for each, samples in _SAMPLES.items() if all(map(joins, samples)) and each != Kind.WHITE)
 
 
 class Tail:
