@@ -9,10 +9,9 @@ from ctwl_encoder.core.expected_evidence import needed_tokens
 from ctwl_protocol import get_profile
 from ctwl_protocol.numbers import NUMBERS
 from ctwl_protocol.profile import OFFLINE
-from ctwl_protocol.records.layouts import AUTHENTICATOR, LAYOUTS, REGISTERED, SEALED_USER, Layout
+from ctwl_protocol.records.layouts import LAYOUTS, REGISTERED, Layout
 
 _ABOUT = {row.number: row.about for row in NUMBERS.records.layouts}
-_WORDS = {SEALED_USER.name: "a sealed user", AUTHENTICATOR: "an authenticator"}
 
 
 def table(*rows: Iterable[object]) -> str:
@@ -21,22 +20,12 @@ def table(*rows: Iterable[object]) -> str:
     return "\n".join([head, "|" + "---|" * (head.count(" | ") + 1), *rest])
 
 
-def _hops(layout: Layout) -> str:
-    return f"{layout.hops - 1} earlier hop{'s' * (layout.hops > 2)}"
-
-
 def _fields(layout: Layout) -> str:
-    """The fields behind the beacon, as the specification names them."""
-    named = ", ".join(f"`{name}` {bits}" for name, bits in layout.fields[3:])
-    about = _ABOUT[layout.number]
-    return _hops(layout) if layout.hops > 1 else f"{named or 'none'}{':' * bool(about)} {about}".strip()
-
-
-def _carries(layout: Layout) -> str:
-    """The same for providers."""
+    """The fields behind the beacon, with their bits."""
     if layout.hops > 1:
-        return f"{layout.hops - 1} of the models that the text went through before"
-    return " and ".join(_WORDS.get(name, f"`{name}`, {bits} bits") for name, bits in layout.fields[3:]) or "nothing"
+        return f"{layout.hops - 1} earlier hop{'s' * (layout.hops > 2)}"
+    named = ", ".join(f"`{name}` {bits}" for name, bits in layout.fields[3:])
+    return ": ".join(filter(None, [named or "none", _ABOUT[layout.number]]))
 
 
 def _option(layout: Layout) -> str:
@@ -60,9 +49,16 @@ FACTS: dict[str, Callable[[], str]] = {
     ),
     "layouts-to-come": lambda: f"{LAYOUTS[-1].number + 1} to {REGISTERED[0] - 1}",
     "layouts-of-providers": lambda: table(
-        ("layout", "behind the beacon", "asked for by", "plan for", "`race`, T = 1", "`race`, T = 0.7, top-p 0.95"),
+        (
+            "layout",
+            "behind the beacon, in bits",
+            "asked for by",
+            "plan for",
+            "`race`, T = 1",
+            "`race`, T = 0.7, top-p 0.95",
+        ),
         *(
-            (f"`{layout.name}`", _carries(layout), _option(layout), 100 * layout.codes, *_of_encoder(layout))
+            (f"`{layout.name}`", _fields(layout), _option(layout), 100 * layout.codes, *_of_encoder(layout))
             for layout in LAYOUTS
         ),
     ),

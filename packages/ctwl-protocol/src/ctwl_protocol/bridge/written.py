@@ -70,17 +70,8 @@ def kind(character: str) -> Kind:
     return {"L": Kind.LETTER, "N": Kind.DIGIT}.get(category[0], Kind.MARK)
 
 
-_SAMPLES = {Kind.LETTER: "xA中", Kind.DIGIT: "1٢", Kind.MARK: "<._。", Kind.APOSTROPHE: "'", Kind.WHITE: "\n\t\u00a0"}
+_SAMPLES = {Kind.LETTER: "xAs中", Kind.DIGIT: "1٢", Kind.MARK: "<._。", Kind.APOSTROPHE: "'", Kind.WHITE: "\n\t\u00a0"}
 """Characters by which a rule is asked what it does with their kind."""
-
-_BREAKS = np.zeros((7, 7), dtype=np.bool_)
-"""Where a rule may cut for certain."""
-_BREAKS[Kind.LETTER, [Kind.DIGIT, Kind.MARK, Kind.APOSTROPHE, Kind.SPACE, Kind.WHITE]] = True
-_BREAKS[Kind.DIGIT, [Kind.LETTER, Kind.DIGIT, Kind.MARK, Kind.APOSTROPHE, Kind.SPACE, Kind.WHITE]] = True
-_BREAKS[Kind.MARK, [Kind.LETTER, Kind.DIGIT, Kind.SPACE, Kind.WHITE]] = True
-_BREAKS[Kind.APOSTROPHE, [Kind.SPACE, Kind.WHITE]] = True
-_BREAKS[Kind.OPEN, [Kind.SPACE, Kind.WHITE]] = True
-_BREAKS[Kind.WHITE, [Kind.LETTER, Kind.DIGIT, Kind.MARK, Kind.APOSTROPHE]] = True
 
 
 @lru_cache
@@ -88,7 +79,8 @@ def breaks(rule: SplittingRule) -> NDArray[np.bool_]:
     """Where a splitting rule cuts for certain: bool (7, 7), by the kind before and the kind after.
 
     The rules of spec section 5.2 match from left to right, so where a match ends for certain, what lies before it is
-    settled. It ends for certain if it does whatever two characters follow.
+    settled. It ends for certain if it does whatever two characters follow. Nothing ends before what may merge with it,
+    behind what only white space parts from others, or behind a space, which may begin the next piece.
     """
     samples = _SAMPLES | {Kind.SPACE: " ", Kind.OPEN: "\u0301\u093f"}
     further = ["", *(each[0] for each in samples.values())]
@@ -100,10 +92,11 @@ def breaks(rule: SplittingRule) -> NDArray[np.bool_]:
         settled = pieces(run + after)[: -len(pieces(after))]
         return all(pieces(run + after + more) == settled + pieces(after + more) for more in further)
 
-    splitter, table = build_splitter(rule), _BREAKS.copy()
-    for before, after in np.argwhere(table).tolist():
-        pairs = product(samples[Kind(before)], samples[Kind(after)], range(1, 9))
-        table[before, after] = all(cuts(x * n, y) for x, y, n in pairs)
+    splitter, table = build_splitter(rule), np.zeros((7, 7), dtype=np.bool_)
+    for before, after in product(Kind, Kind):
+        if before != Kind.SPACE and after != Kind.OPEN and (before != Kind.OPEN or after in (Kind.SPACE, Kind.WHITE)):
+            pairs = product(samples[before], samples[after], range(1, 9))
+            table[before, after] = all(cuts(x * n, y) for x, y, n in pairs)
     table.flags.writeable = False
     return table
 
