@@ -14,9 +14,12 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import engine_facts
-import family_facts
-import report_facts
+import facts_of_engines
+import facts_of_families
+import facts_of_records
+import facts_of_reports
+import facts_of_splitting
+import facts_of_strategies
 
 from ctwl_protocol.numbers import NUMBERS
 
@@ -40,9 +43,12 @@ FACTS: dict[str, Callable[[], str]] = {
     "level": lambda: decimal(NUMBERS.search.level),
     "level-texts": lambda: one_of(NUMBERS.search.level),
     "level-of-a-million": lambda: f"{round(1e6 * NUMBERS.search.level):,}",
-    **engine_facts.FACTS,
-    **family_facts.FACTS,
-    **report_facts.FACTS,
+    **facts_of_engines.FACTS,
+    **facts_of_families.FACTS,
+    **facts_of_reports.FACTS,
+    **facts_of_records.FACTS,
+    **facts_of_splitting.FACTS,
+    **facts_of_strategies.FACTS,
 }
 """What a page may say, by name."""
 

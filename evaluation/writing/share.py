@@ -52,7 +52,7 @@ LEAST = 1e-7
 
 
 def race(share: float, q: Chances, ranks: NDArray[np.uint32]) -> Chances:
-    """See :func:`ctwl_encoder.core.strategies.race.reference.add_lots`."""
+    """See :func:`ctwl_encoder.core.strategies.race.reference.gained`."""
     numbers = (np.log(q) + lots(share, ranks)) / (1 - share)
     raised = np.exp(numbers - numbers.max())
     found: Chances = raised / raised.sum()

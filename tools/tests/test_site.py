@@ -14,7 +14,6 @@ from distributions import SOURCES
 from docs_site import DOCS, FORGE, ROOT, pages, rewritten, slug, spec_parts
 
 from ctwl_decoder.report.wording import FORGEABLE, FOUND, NO_PROOF, NONE_FOUND, TOO_SHORT
-from ctwl_encoder import Strategy
 from ctwl_protocol.numbers import NUMBERS
 
 READMES = [ROOT / "README.md", *sorted({*ROOT.glob("packages/*/README.md"), *ROOT.glob("rooms/*/README.md")})]
@@ -105,17 +104,6 @@ def test_no_page_quotes_a_report_by_hand() -> None:
             r"<!-- (fact )?([\w-]+) -->.*?<!-- end( \2)? -->", "", page.read_text(encoding="utf-8"), flags=re.S
         )
         assert not any(verdict in text for verdict in (FOUND, NONE_FOUND, TOO_SHORT, FORGEABLE, NO_PROOF)), page
-
-
-@pytest.mark.parametrize("strategy", Strategy)
-def test_a_strategy_stands_where_people_look_for_it(strategy: str) -> None:
-    places = {
-        "spec/encoder.md": rf"### 8\.\d `{strategy}`",
-        "docs/providers/strategy.md": rf"\*\*`{strategy}`\*\* ",
-        "GLOSSARY.md": rf"\| strategy \| .*`{strategy}`",
-    }
-    for page, line in places.items():
-        assert re.search(rf"^{line}", (ROOT / page).read_text(encoding="utf-8"), re.M), page
 
 
 def words(text: str) -> list[str]:

@@ -79,6 +79,7 @@ SAME = {
     "beacon Beacon.codes_of 0 #1": "a decoder's own choice of codes to search",
     "layouts Layout.__post_init__ 0 #3": "the registry refuses such a field before",
     "layouts Layout.hops 0 #1": "every layout begins with a beacon",
+    "layouts Layout.own_fields 3 #1": "which fields the command asks for",
     "layouts Layout.(un)?pack 0 #1": "bits above the codes are not looked at",
     "layouts slots_of 1 #2": "one slot more, which no position carries",
     "record Record.beacon 0 #1": "for reports; the fields say the same",
@@ -247,7 +248,7 @@ def put_in_place(module: str, place: str) -> None:
     def exec_module(loader: SourceFileLoader, loaded: ModuleType) -> None:
         load(loader, loaded)
         if loaded.__name__ == NUMBERS:
-            loaded.NUMBERS = loaded.read(Leaves(place).file())  # type: ignore[attr-defined]
+            loaded.NUMBERS = loaded._read(Leaves(place).file())  # type: ignore[attr-defined]
 
     if module == NUMBERS:
         SourceFileLoader.exec_module = exec_module  # type: ignore[method-assign]

@@ -26,8 +26,9 @@ PAYLOADS = (Payload((5,)), Payload((77,)), TWO)
 
 
 @pytest.mark.parametrize("on_host", [True, False])
+@pytest.mark.parametrize("strategy", [strategy for strategy in Strategy if strategy.keeps_distribution])
 def test_a_step_gives_the_chances_that_it_gives_by_hand(
-    bridge: Bridge, smollm2: tuple[Any, Any], device: torch.device, on_host: bool
+    bridge: Bridge, smollm2: tuple[Any, Any], device: torch.device, strategy: Strategy, on_host: bool
 ) -> None:
     """Along a text with words, white space, digits and signs; several texts in a batch, each at another place.
 
@@ -36,9 +37,9 @@ def test_a_step_gives_the_chances_that_it_gives_by_hand(
     if on_host and device.type == "cuda":
         pytest.skip("NumPy's logits are on the host")
     ids, shares = smollm2[1](WORDS)["input_ids"], (0.8, 0.05, 0.5)
-    marker: Marker = HostMarker(bridge) if on_host else DeviceMarker(bridge, Strategy.RACE)
+    marker: Marker = HostMarker(bridge, strategy) if on_host else DeviceMarker(bridge, strategy)
     texts = [marker.start(payload, share) for payload, share in zip(PAYLOADS, shares, strict=True)]
-    by_hand = [TextByHand(bridge, Strategy.RACE, *both) for both in zip(PAYLOADS, shares, strict=True)]
+    by_hand = [TextByHand(bridge, strategy, *both) for both in zip(PAYLOADS, shares, strict=True)]
     changed = 0
     for step in range(len(ids) - 2):
         logits = made_logits(bridge, 3, step)
@@ -184,7 +185,7 @@ def test_a_marker_forgets_what_no_text_needs(
 @pytest.mark.parametrize("on_host", [True, False])
 def test_of_a_text_that_waited_nothing_is_noted_that_is_no_longer_known(bridge: Bridge, on_host: bool) -> None:
     """Another text was marked in between, and a row without a text stays as it is."""
-    marker: Marker = HostMarker(bridge) if on_host else DeviceMarker(bridge, Strategy.RACE)
+    marker: Marker = HostMarker(bridge, Strategy.RACE) if on_host else DeviceMarker(bridge, Strategy.RACE)
     texts = [marker.start(Payload((code,)), 0.5) for code in (5, 77)]
     said = bridge.proxy.tokenizer.encode("The council said on Tuesday that the new bridge over the river will").tolist()
     for token in said:

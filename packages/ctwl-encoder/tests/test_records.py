@@ -161,8 +161,11 @@ def command(toy: Encoder, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]
     ("arguments", "message"),
     [
         (["--user", "5"], "give both --user and --keys"),
-        (["--tag", "5", "--user", "5"], "one of --user, --tag and --relay"),
-        (["--tag", "1048576"], "field-out-of-range"),
+        (["--fields", "tag=5", "--user", "5"], "one of --user, --fields and --relay"),
+        (["--fields", "tag=1048576"], "field-out-of-range"),
+        (["--fields", "tag"], "--fields is 'tag'; it must be names with their numbers, as tag=5"),
+        (["--fields", "tag=five"], "fields.tag"),
+        (["--fields", "provider_1=5"], "no layout has just the fields provider_1; there are tagged: tag; wide: prov"),
         (["--authenticated"], "--authenticated goes with --user"),
         (["--user", "5", "--keys", "none"], "key-file-malformed"),
         (["--relay", "none"], "cannot read none"),
@@ -200,7 +203,7 @@ def test_the_command_writes_a_tag_and_goes_on_with_a_chain(
     tmp_path: Path, toy: Encoder, command: Callable[..., int], capsys: pytest.CaptureFixture[str]
 ) -> None:
     brief = ["--json", "--max-new-tokens", "12", "--provider", "42"]
-    assert command("--tag", "77", *brief, "The harvest") == 0
+    assert command("--fields", "tag=77", *brief, "The harvest") == 0
     assert json.loads(capsys.readouterr().out)["record"]["fields"]["tag"] == 77
     empty, full = tmp_path / "empty.txt", tmp_path / "full.txt"
     empty.write_text("A text that carries nothing.")

@@ -21,7 +21,7 @@ from ctwl_encoder.core.host import probabilities
 from ctwl_encoder.core.shares import SHARE
 from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.core.strategies.race.lots import RANKS, lots
-from ctwl_encoder.core.strategies.race.reference import add_lots
+from ctwl_encoder.core.strategies.race.reference import gained
 from ctwl_encoder.core.texts import Log
 from ctwl_encoder.options import LEAST_SHARE, MOST_SHARE, MarkingOptions
 from ctwl_protocol.bridge import Branch
@@ -55,7 +55,7 @@ def test_the_models_distribution_is_kept_on_average(share: float) -> None:
     marked = np.empty((trials, 8))
     for row, seed in zip(marked, RNG.integers(0, 2**32, trials).tolist(), strict=True):
         changed = logits.astype(np.float64)
-        changed[place.candidates] += add_lots(place, seed, share)
+        changed[place.candidates] += gained(place, seed, share)
         row[:] = np.exp(changed)
     marked /= np.exp(logits.astype(np.float64)).sum()
     error = marked.std(axis=0) / np.sqrt(trials)
@@ -90,7 +90,7 @@ def test_a_larger_share_leaves_less_to_chance_and_prefers_earlier_ranks() -> Non
         entropies, means = [], []
         for seed in range(200):
             place = native(np.random.default_rng(seed).normal(size=300).astype(np.float32))
-            chances = place.mass * np.exp(add_lots(place, seed, share))
+            chances = place.mass * np.exp(gained(place, seed, share))
             entropies.append(-(chances * np.log(np.maximum(chances, 1e-300))).sum())
             means.append(chances @ ranks(seed, 300) / RANKS)
         left.append(np.mean(entropies))
@@ -160,7 +160,7 @@ def test_what_races_are_expected_to_say_is_what_they_show(share: float) -> None:
     """The mean, over many races, of the log-likelihood ratio of what was drawn."""
     chances, every = np.array([0.5, 0.25, 0.15, 0.1]), np.arange(4)
     place = branch(chances, every, every + 5)
-    nats = np.array([add_lots(place, seed, share) for seed in RNG.integers(0, 2**32, 20_000).tolist()])
+    nats = np.array([gained(place, seed, share) for seed in RNG.integers(0, 2**32, 20_000).tolist()])
     shown = (np.exp(nats) * nats).mean(axis=0)
     np.testing.assert_allclose(shown, expected_race_nats(chances, share), rtol=0.05, atol=0.01)
 

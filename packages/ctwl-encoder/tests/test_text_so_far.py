@@ -13,6 +13,7 @@ from ctwl_decoder import Decoder
 from ctwl_encoder import Bridge, CTWLWatermarkingConfig, Encoder
 from ctwl_encoder.core.host import HostMarker
 from ctwl_encoder.core.payload import Payload
+from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.core.text_so_far import PROMPT_TOKENS
 from ctwl_engines.note import Note, admitted
 from ctwl_engines.policy import Policy
@@ -136,7 +137,7 @@ def test_what_goes_on_has_a_nonce_that_a_reader_looks_for(toy: Encoder) -> None:
 
 
 def test_the_nonce_of_a_marked_text_is_read_from_it(bridge: Bridge) -> None:
-    marker, rng, right = HostMarker(bridge), torch.Generator().manual_seed(1), 0
+    marker, rng, right = HostMarker(bridge, Strategy.RACE), torch.Generator().manual_seed(1), 0
     for nonce in (0, 17, 63):
         payload, tokens = Payload((Beacon(42, 3, nonce).code,)), bridge_tokens(bridge, SAID)
         text = marker.start(payload, 0.5, tokens)
@@ -164,7 +165,7 @@ def bridge_tokens(bridge: Bridge, text: str) -> list[int]:
 
 def test_a_text_so_far_reads_as_its_tokens_one_by_one(bridge: Bridge) -> None:
     """And it takes milliseconds, however long the prompt is."""
-    marker, payload = HostMarker(bridge), Payload((77,))
+    marker, payload = HostMarker(bridge, Strategy.RACE), Payload((77,))
     tokens = bridge_tokens(bridge, SAID)
     one_by_one = marker.start(payload, 0.5)
     for token in tokens:

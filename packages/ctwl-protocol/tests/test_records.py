@@ -23,19 +23,6 @@ NAMES = [layout.name for layout in LAYOUTS]
 CODE = st.integers(0, 2**20 - 1)
 
 
-def test_the_numbers_of_the_layouts_never_change() -> None:
-    assert [(layout.number, layout.name, layout.codes) for layout in LAYOUTS] == [
-        (1, "beacon", 1),
-        (2, "tagged", 2),
-        (3, "attributed", 3),
-        (4, "authenticated", 4),
-        (5, "relay2", 2),
-        (6, "relay3", 3),
-        (7, "relay4", 4),
-        (8, "wide", 2),
-    ]
-
-
 @given(st.sampled_from(LAYOUTS), st.lists(CODE, min_size=4, max_size=4))
 def test_packing_is_a_bijection(layout: Layout, codes: list[int]) -> None:
     values = layout.unpack(codes[: layout.codes])

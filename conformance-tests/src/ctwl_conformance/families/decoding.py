@@ -58,12 +58,13 @@ def _read(data: JSON, score: ScoreName = "whole", **how: Any) -> Report:
 
 
 def _reading(
-    name: str, score: ScoreName = "whole", **classes: Classes
+    name: str, score: ScoreName = "whole", asked_of: Classes = (), optional_for: Classes = ()
 ) -> Callable[[Callable[[Report], JSON]], Callable[[Report], JSON]]:
     """Say that the function below tells a family's answer from the report about a text."""
 
     def add(told: Callable[[Report], JSON]) -> Callable[[Report], JSON]:
-        family(name, needs="ctwl_decoder", **classes)(lambda data: told(_read(data, score)))
+        answering = family(name, asked_of=asked_of, optional_for=optional_for, needs="ctwl_decoder")
+        answering(lambda data: told(_read(data, score)))
         return told
 
     return add

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from importlib.util import find_spec
@@ -12,6 +12,7 @@ from ctwl_protocol.errors import CTWLError
 
 JSON: TypeAlias = dict[str, Any]
 Answer: TypeAlias = Callable[[JSON], JSON]
+More: TypeAlias = Callable[[Sequence[JSON]], Iterable[tuple[str, JSON]]]
 
 ConformanceClass: TypeAlias = Literal[
     "basic-reader", "full-reader", "light-reader", "profile-loader", "encoder", "registry-client", "detector"
@@ -40,6 +41,7 @@ class Family:
         asked_of: the classes that need it.
         optional_for: the classes that may leave it out, and for which a wrong answer counts all the same.
         needs: a package that the answer needs besides those of ``ctwl_protocol``, if any.
+        more: comments and inputs that follow from a table and that its tests may lack; they are written behind them.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Family:
     asked_of: Classes = ()
     optional_for: Classes = ()
     needs: str | None = None
+    more: More = lambda _: ()
 
     @property
     def missing(self) -> str | None:
@@ -59,7 +62,12 @@ FAMILIES: dict[str, Family] = {}
 
 
 def family(
-    name: str, *, asked_of: Classes = (), optional_for: Classes = (), needs: str | None = None
+    name: str,
+    *,
+    asked_of: Classes = (),
+    optional_for: Classes = (),
+    needs: str | None = None,
+    more: More = lambda _: (),
 ) -> Callable[[Answer], Answer]:
     """Say that the function below answers the questions of a family, and for which classes; see :class:`Family`."""
 
@@ -71,7 +79,7 @@ def family(
             except CTWLError as error:
                 return {"status": error.code}
 
-        FAMILIES[name] = Family(name, answered, asked_of, optional_for, needs)
+        FAMILIES[name] = Family(name, answered, asked_of, optional_for, needs, more)
         return answer
 
     return add

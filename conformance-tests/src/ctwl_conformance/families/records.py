@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from ctwl_protocol import Beacon, get_profile, hashing
 from ctwl_protocol.records import slots
-from ctwl_protocol.records.layouts import Field, Layout
+from ctwl_protocol.records.layouts import LAYOUTS, Field, Layout
 from ctwl_protocol.records.record import RecordDocument, relayed
 from ctwl_protocol.records.sealing import ProviderKeys
 
@@ -22,14 +24,25 @@ def _beacon_fields(data: JSON) -> JSON:
     return {"provider": found.provider, "version": found.version, "nonce": found.nonce}
 
 
-@family("layout", asked_of=(FULL, LIGHT), optional_for=(ENCODER,))
+def _of_layouts(_: Sequence[JSON]) -> Iterator[tuple[str, JSON]]:
+    for one in LAYOUTS:
+        fields = [list(field) for field in one.fields]
+        yield f"layout {one.name}", {"number": one.number, "name": one.name, "fields": fields}
+
+
+@family("layout", asked_of=(FULL, LIGHT), optional_for=(ENCODER,), more=_of_layouts)
 def _layout(data: JSON) -> JSON:
     fields = tuple(Field(name, bits) for name, bits in data["fields"])
     made = Layout(data["number"], data["name"], fields)
     return {"codes": made.codes, "hops": made.hops, "authenticated": made.authenticated}
 
 
-@family("record", asked_of=(FULL, LIGHT), optional_for=(ENCODER,))
+def _of_records(_: Sequence[JSON]) -> Iterator[tuple[str, JSON]]:
+    for one in LAYOUTS:
+        yield f"layout {one.name}", {"layout": one.number, "fields": {name: 2**bits // 3 for name, bits in one.fields}}
+
+
+@family("record", asked_of=(FULL, LIGHT), optional_for=(ENCODER,), more=_of_records)
 def _record(data: JSON) -> JSON:
     made = RecordDocument.model_validate(data).record()
     return {"codes": list(made.codes), "slots": list(made.carried)}

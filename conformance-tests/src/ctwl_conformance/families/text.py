@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
 from ctwl_protocol.profile import TOY
 from ctwl_protocol.text.blocks import blocks_of
 from ctwl_protocol.text.normalization import normalize
 from ctwl_protocol.text.positions import positions
+from ctwl_protocol.text.splitting import SPLITS, build_bpe
 
 from .family import BASIC, ENCODER, FULL, JSON, LOADER, READERS, family
 
@@ -17,10 +20,17 @@ def _normalized(data: JSON) -> JSON:
     return {"text": normalize(data["text"])}
 
 
-@family("tokenizer", asked_of=READERS, optional_for=(ENCODER,), needs="tokenizers")
-def _tokens(data: JSON) -> JSON:
-    from ctwl_protocol.text.splitting import build_bpe
+def _of_rules(tests: Sequence[JSON]) -> Iterator[tuple[str, JSON]]:
+    """The questions of the first rule, for rules that have none."""
+    first, asked = next(iter(SPLITS)), {test["input"]["pre_tokenizer"] for test in tests}
+    for rule in [rule for rule in SPLITS if rule not in asked]:
+        for test in tests:
+            if test["input"]["pre_tokenizer"] == first:
+                yield test["comment"].removesuffix(first) + rule, test["input"] | {"pre_tokenizer": rule}
 
+
+@family("tokenizer", asked_of=READERS, optional_for=(ENCODER,), needs="tokenizers", more=_of_rules)
+def _tokens(data: JSON) -> JSON:
     pairs = [(left, right) for left, right in (line.split(" ") for line in data["merges"])]
     bpe = build_bpe(data["vocab"], pairs, data["pre_tokenizer"])
     return {"ids": bpe.encode(data["text"], add_special_tokens=False).ids}

@@ -13,7 +13,7 @@ _WHY = {
     "conventions, which all vectors follow": "3",
     "see its parts": "4 5 6 7 8 9 20",
     "a claim about texts: tested statistically, by reading what an encoder wrote": "8.1",
-    "informative": "8.2 8.3 8.5 19",
+    "informative": "8.x 19",
     "what people are told, and how services answer; the addresses are tested with 9.6": "9.8",
     "needs a language model; the reference tests it": "10.8",
     "status codes stand in the vectors of the sections that give them": "11",
@@ -27,7 +27,7 @@ _WHY = {
 }
 
 ELSEWHERE = {section: why for why, sections in _WHY.items() for section in sections.split()}
-"""Sections without exact vectors, and why; one that has vectors needs no reason."""
+"""Sections without exact vectors, and why; one that has vectors needs none. ``8.x`` are those of 8 not named."""
 
 
 def table() -> list[tuple[str, dict[str, int], str]]:
@@ -35,5 +35,7 @@ def table() -> list[tuple[str, dict[str, int], str]]:
     found: dict[str, Counter[str]] = {}
     for vector in load():
         found.setdefault(vector.section, Counter())[vector.family] += 1
-    every = sorted({*found, *ELSEWHERE}, key=lambda section: [int(part) for part in section.split(".")])
+    every = sorted(
+        {*found, *ELSEWHERE}, key=lambda section: [int(part) if part != "x" else 99 for part in section.split(".")]
+    )
     return [(section, dict(found.get(section, {})), ELSEWHERE.get(section, "")) for section in every]

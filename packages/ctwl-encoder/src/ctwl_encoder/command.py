@@ -19,6 +19,7 @@ from ctwl_protocol.command import closed_output_is_fine, command_parser, note, r
 from ctwl_protocol.environment import PROFILE, PROXY, REGISTRY
 from ctwl_protocol.files import read_bounded
 from ctwl_protocol.profile import OFFLINE
+from ctwl_protocol.records.layouts import layout_with
 from ctwl_protocol.records.record import MAX_HOPS, Record, relayed
 from ctwl_protocol.records.sealing import ProviderKeys
 
@@ -166,9 +167,10 @@ def _progress(total: int) -> Iterator[Callable[[int], None]]:
 
 def _record(asked: RecordOptions, keys: ProviderKeys | None, profile: Profile) -> Callable[[Beacon], Record] | None:
     """What makes the text's record from its beacon; a relay's needs the proxy, and is not here."""
-    user, tag = asked.user, asked.tag
-    if tag is not None:
-        return lambda beacon: Record.of("tagged", tag=tag, **asdict(beacon))
+    user, fields = asked.user, asked.fields
+    if fields:
+        layout = layout_with(fields)
+        return lambda beacon: Record.of(layout, **fields, **asdict(beacon))
     if keys is None or user is None:
         return None
     return lambda beacon: keys.attributed(profile, beacon, user, epoch=asked.epoch, authenticated=asked.authenticated)

@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar, Self, Union, get_args, get_origin
 
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     ModelWrapValidatorHandler,
@@ -26,6 +27,7 @@ from ctwl_protocol import Beacon, Profile
 from ctwl_protocol.profile import OFFLINE as OFFLINE_PROFILE
 from ctwl_protocol.profile import OFFLINE_MODEL, STANDARD
 from ctwl_protocol.records.beacon import BEACON_BITS, NONCE_COUNT
+from ctwl_protocol.records.layouts import LAYOUTS, Layout
 from ctwl_protocol.schema import describe_error
 
 from .core.shares import share_for
@@ -93,6 +95,7 @@ _KINDS: dict[type, str] = {
     str: "a string",
     list: "a list",
     tuple: "a list",
+    dict: "names with their numbers, as tag=5",
 }
 _BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
 
@@ -139,6 +142,16 @@ class BeaconOptions(Options):
         return self
 
 
+def _by_name(given: Any) -> Any:
+    """What ``a=1,b=2`` says; anything else as it is."""
+    return dict(each.split("=", 1) for each in given.split(",")) if isinstance(given, str) else given
+
+
+def _bits(layout: Layout) -> str:
+    """The fields of a layout whose values a writer chooses, with their bits."""
+    return ", ".join(f"{name} of {bits} bits" for name, bits in layout.own_fields)
+
+
 class RecordOptions(BeaconOptions):
     """What the command writes: a beacon, or a record that begins with it."""
 
@@ -146,7 +159,11 @@ class RecordOptions(BeaconOptions):
     keys: str | None = Field(None, description="the provider's keys, see --new-keys")
     epoch: int = Field(0, description="key epoch of the sealed user")
     authenticated: bool = Field(False, description="with --user: add a code that only --keys can test")
-    tag: int | None = Field(None, description="20 bits of your own, 0 to 1048575")
+    fields: Annotated[dict[str, int], BeforeValidator(_by_name)] = Field(
+        {},
+        description="numbers of your own by name, as tag=5; a comma parts two; all of one layout: "
+        + ", ".join(f"{layout.name} ({_bits(layout)})" for layout in LAYOUTS if layout.own_fields),
+    )
     relay: str | None = Field(
         None,
         description="a text that the prompt is from: its record becomes the older part of a chain (needs ctwl-decoder)",
@@ -154,13 +171,18 @@ class RecordOptions(BeaconOptions):
 
     @model_validator(mode="after")
     def _check_combinations(self) -> Self:
-        if sum(given is not None for given in (self.user, self.tag, self.relay)) > 1:
-            raise OptionOutOfRange("a record has one layout: give one of --user, --tag and --relay")
+        if (self.user is not None) + bool(self.fields) + (self.relay is not None) > 1:
+            raise OptionOutOfRange("a record has one layout: give one of --user, --fields and --relay")
         if self.authenticated and self.user is None:
             raise OptionOutOfRange("--authenticated goes with --user")
         if (self.user is None) != (self.keys is None):
             raise OptionOutOfRange("a user is sealed with the provider's keys: give both --user and --keys")
         return self
+
+
+def _of_strength(option: str) -> str:
+    """The strategies whose strength an option says."""
+    return " or ".join(strategy for strategy in Strategy if strategy.traits.strength == option)
 
 
 class MarkingOptions(Options):
@@ -176,20 +198,25 @@ class MarkingOptions(Options):
         None,
         ge=LEAST_SHARE,
         le=MOST_SHARE,
-        description="for race: the part of the chance in each draw that the code decides. "
+        description=f"for {_of_strength('share')}: the part of the chance in each draw that the code decides. "
         "With more a shorter text is found, with less texts of one prompt vary more (default: 1.5 less the "
         "temperature, from 0.5 to 0.9)",
     )
-    delta: float = Field(2.0, gt=0, le=_MAX_DELTA, description="nats, for delta")
+    delta: float = Field(
+        2.0,
+        gt=0,
+        le=_MAX_DELTA,
+        description=f"for {_of_strength('delta')}: nats that are added to the logits of the code's half",
+    )
 
     def strength_of(self, strategy: Strategy, temperature: float = 1.0) -> float:
-        """How strongly a strategy marks: the share, in hundredths, or the nats of ``delta``.
+        """How strongly a strategy marks: the share, in hundredths, or nats.
 
         Args:
             strategy: that marks.
             temperature: of sampling, which decides the share where none is named.
         """
-        if strategy is not Strategy.RACE:
+        if strategy.traits.strength == "delta":
             return self.delta
         return round(share_for(temperature) if self.share is None else self.share, 2)
 
@@ -231,13 +258,11 @@ class GenerationOptions(MarkingOptions):
     def _check_strength(self, info: ValidationInfo) -> None:
         """Refuse the strength of another strategy: the text would not be what was asked for."""
         chosen, strategy = self.chosen_strategy, _named("strategy", info)
-        for name, own in (
-            ("delta", Strategy.DELTA),
-            ("share", Strategy.RACE),
-        ):
-            if chosen is not own and getattr(self, name) != type(self).model_fields[name].default:
+        for name in ("delta", "share"):
+            if chosen.traits.strength != name and getattr(self, name) != type(self).model_fields[name].default:
                 raise OptionOutOfRange(
-                    f"{_named(name, info)} changes nothing under {chosen}; leave it out, or set {strategy} to {own}"
+                    f"{_named(name, info)} changes nothing under {chosen}; leave it out, or set {strategy} to "
+                    f"{_of_strength(name)}"
                 )
 
     @property
@@ -254,8 +279,7 @@ class GenerationOptions(MarkingOptions):
     def marking(self) -> dict[str, Any]:
         """The arguments of a logits processor."""
         strategy = self.chosen_strategy
-        strength = {"share" if strategy is Strategy.RACE else "delta": self.strength_of(strategy, self.drawn_at)}
-        return {"strategy": strategy, **strength}
+        return {"strategy": strategy, strategy.traits.strength: self.strength_of(strategy, self.drawn_at)}
 
     def for_transformers(self) -> dict[str, Any]:
         """The arguments of ``model.generate``."""

@@ -35,11 +35,12 @@ class CodePoints:
 
 
 class Layout(NamedTuple):
-    """A layout: its number, its name, and the fields that follow the beacon's, with their bits."""
+    """A layout: its number, its name, the fields that follow the beacon's, with their bits, and what these are for."""
 
     number: int
     name: str
     fields: tuple[tuple[str, int], ...]
+    about: str = ""
 
 
 class Dialect(NamedTuple):

@@ -20,7 +20,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
-from ctwl_encoder import Evidence, Payload, Strategy
+from ctwl_encoder import Evidence, Payload
 from ctwl_encoder.errors import OptionOutOfRange
 from ctwl_protocol import Beacon, __version__, get_profile
 
@@ -156,7 +156,7 @@ def began(policy: Policy, name: str, request: Request, payload: Payload) -> dict
     """
     profile, beacon = get_profile(request.profile), Beacon.from_code(payload.carried[0])
     of_text: dict[str, Any] = {"layout": request.layout, "strategy": str(request.strategy)}
-    if request.strategy is Strategy.RACE:
+    if request.strategy.traits.strength == "share":
         of_text["share"] = request.strength_of(request.strategy)
     return {"event": "begin", **_noted(policy, name), "profile": profile.name, **asdict(beacon), **of_text}
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ctwl_protocol import Profile
 from ctwl_protocol.numbers import NUMBERS
+from ctwl_protocol.records.layouts import LAYOUTS
 
 from ..errors import ShortText
 from .shares import share_for
@@ -39,10 +40,9 @@ DELTA_SHARE = 0.77
 _LEAST = 2**-12.5
 """Below this probability a token's rank shows no more."""
 
-SEVERAL = 13
-"""Bits that a record of several codes needs beyond a single one: for the layouts and ways that are tested, and because
-one sum over all slots is tested (evaluation/reading/records.py)."""
-
+SEVERAL = 12
+"""Bits that a record of several codes needs beyond a single one, if one layout has so many codes: for the ways that are
+tested, and because one sum over all slots is tested (evaluation/reading/records.py)."""
 
 COOLING = 4.5
 """Below temperature 1, with top-p 0.95, the evidence of a token falls as this power of the temperature. Fitted by hand
@@ -69,7 +69,9 @@ def needed_bits(profile: Profile, codes: int = 1, alpha: float = READERS_LEVEL) 
         codes: of the record; a reader is to find all of them.
         alpha: the reader's level.
     """
-    return codes * profile.code_bits - math.log2(alpha) + (SEVERAL if codes > 1 else 0)
+    layouts = sum(layout.codes == codes for layout in LAYOUTS)
+    beyond = SEVERAL + math.log2(max(1, layouts)) if codes > 1 else 0
+    return codes * profile.code_bits - math.log2(alpha) + beyond
 
 
 def chance_found(evidence: float, needed: float) -> float:
@@ -92,7 +94,7 @@ def expected_race_nats(chances: NDArray[np.float64], share: float) -> NDArray[np
     All other tokens of the race are as one: a sum of stable variables is one again. The ratio of two positive stable
     variables of index ``alpha``, to the power of ``alpha``, has the density ``sin(pi alpha) / (pi alpha (r^2 + 2 r
     cos(pi alpha) + 1))`` (Lamperti 1958). Where it is ``r``, the token wins with the probability ``1 / (1 + ((1 - p) /
-    (p r))^(1 / alpha))``, see :func:`.strategies.race.reference.add_lots`.
+    (p r))^(1 / alpha))``, see :func:`.strategies.race.reference.gained`.
 
     Args:
         chances: float64 (n,), the tokens' probabilities.

@@ -1,27 +1,28 @@
-"""The marker on the host: ``race`` in NumPy, without torch. Engines whose logits are NumPy's mark here."""
+"""The marker on the host, in NumPy, without torch. Engines whose logits are NumPy's mark here."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ctwl_protocol.bridge import Bridge, Written
+from ctwl_protocol.bridge import Branch, Bridge, Written
 from ctwl_protocol.errors import ModelFailed
 
 from ..errors import needing
 from .marker import Marker
 from .strategies import Strategy
-from .strategies.race.reference import add_lots
 
 
 class HostMarker(Marker):
     """A :class:`ctwl_encoder.core.marker.Marker` for engines whose logits are NumPy's."""
 
-    def __init__(self, bridge: Bridge) -> None:
-        """Mark by ``race``, the strategy that asks no language model."""
-        super().__init__(bridge, Strategy.RACE)
+    def __init__(self, bridge: Bridge, strategy: Strategy) -> None:
+        """Mark by a strategy that keeps the distribution, and so asks no language model."""
+        super().__init__(bridge, strategy)
+        self._gained = reference_of(strategy)
         self._likely: dict[int, NDArray[np.float32]] = {}
 
     def mark(self, texts: Sequence[int], logits: NDArray[np.float32]) -> None:
@@ -48,7 +49,7 @@ class HostMarker(Marker):
                 place = numbers.get(branch.path)
                 if place is not None:
                     left = branch.without(places.seen[places.seen[:, 0] == place, 1].tolist())
-                    nats = add_lots(left, int(places.seeds[place]) & 0xFFFFFFFF, places.strengths[0])
+                    nats = self._gained(left, int(places.seeds[place]) & 0xFFFFFFFF, places.strengths[0])
                     row[left.candidates] += nats.astype(np.float32)
 
     def _written(self, text: int) -> Written:
@@ -64,6 +65,16 @@ class HostMarker(Marker):
         return np.array(found, dtype=np.float32)
 
 
+def reference_of(strategy: Strategy) -> Callable[[Branch, int, float], NDArray[np.float64]]:
+    """What a strategy that keeps the distribution adds to the logit of each candidate of a branch, in nats.
+
+    It takes the branch, the seed of its permutation, and how strongly the text is marked.
+    """
+    module = import_module(f".strategies.{strategy}.reference", __package__)
+    gained: Callable[[Branch, int, float], NDArray[np.float64]] = module.gained
+    return gained
+
+
 def host_marker(bridge: Bridge, strategy: Strategy) -> Marker:
     """The marker of NumPy's logits by a strategy. One that asks the proxy LM has torch, and so marks by it.
 
@@ -72,7 +83,7 @@ def host_marker(bridge: Bridge, strategy: Strategy) -> Marker:
         CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
     """
     if strategy.keeps_distribution:
-        return HostMarker(bridge)
+        return HostMarker(bridge, strategy)
     with needing("torch", f"the strategy {strategy}, which asks the proxy LM,"):
         from .device.on_host import OnHost
     marker = OnHost(bridge, strategy)

@@ -70,39 +70,45 @@ def kind(character: str) -> Kind:
     return {"L": Kind.LETTER, "N": Kind.DIGIT}.get(category[0], Kind.MARK)
 
 
-_SAMPLES = {Kind.LETTER: "xA中", Kind.DIGIT: "1٢", Kind.MARK: "<._。", Kind.APOSTROPHE: "'", Kind.WHITE: "\n\t\u00a0"}
+_SAMPLES = {Kind.LETTER: "xAs中", Kind.DIGIT: "1٢", Kind.MARK: "<._。", Kind.APOSTROPHE: "'", Kind.WHITE: "\n\t\u00a0"}
 """Characters by which a rule is asked what it does with their kind."""
 
-_BREAKS = np.zeros((7, 7), dtype=np.bool_)
-"""Where a rule that looks at most one character ahead may cut for certain."""
-_BREAKS[Kind.LETTER, [Kind.DIGIT, Kind.MARK, Kind.APOSTROPHE, Kind.SPACE, Kind.WHITE]] = True
-_BREAKS[Kind.DIGIT, [Kind.LETTER, Kind.DIGIT, Kind.MARK, Kind.APOSTROPHE, Kind.SPACE, Kind.WHITE]] = True
-_BREAKS[Kind.MARK, [Kind.LETTER, Kind.DIGIT, Kind.SPACE, Kind.WHITE]] = True
-_BREAKS[Kind.APOSTROPHE, [Kind.SPACE, Kind.WHITE]] = True
-_BREAKS[Kind.OPEN, [Kind.SPACE, Kind.WHITE]] = True
-_BREAKS[Kind.WHITE, [Kind.LETTER, Kind.DIGIT, Kind.MARK, Kind.APOSTROPHE]] = True
 
-
+@lru_cache
 def breaks(rule: SplittingRule) -> NDArray[np.bool_]:
     """Where a splitting rule cuts for certain: bool (7, 7), by the kind before and the kind after.
 
-    The rules of spec section 5.2 match from left to right and look at most one character ahead, so where a match ends
-    for certain, what lies before it is settled.
+    The rules of spec section 5.2 match from left to right, so where a match ends for certain, what lies before it is
+    settled. It ends for certain if it does whatever two characters follow. Nothing ends before what may merge with it,
+    behind what only white space parts from others, or behind a space, which may begin the next piece.
     """
-    split = build_splitter(rule).pre_tokenize_str
     samples = _SAMPLES | {Kind.SPACE: " ", Kind.OPEN: "\u0301\u093f"}
-    table = _BREAKS.copy()
-    for before, after in np.argwhere(table).tolist():
-        pairs = product(samples[Kind(before)], samples[Kind(after)], range(1, 9))
-        table[before, after] = all(split(x * n + y)[-1][0] == split(y)[-1][0] for x, y, n in pairs)
+    further = ["", *(each[0] for each in samples.values())]
+
+    def pieces(text: str) -> list[str]:
+        return [piece for piece, _ in splitter.pre_tokenize_str(text)]
+
+    def cuts(run: str, after: str) -> bool:
+        settled = pieces(run + after)[: -len(pieces(after))]
+        return all(pieces(run + after + more) == settled + pieces(after + more) for more in further)
+
+    splitter, table = build_splitter(rule), np.zeros((7, 7), dtype=np.bool_)
+    for before, after in product(Kind, Kind):
+        if before != Kind.SPACE and after != Kind.OPEN and (before != Kind.OPEN or after in (Kind.SPACE, Kind.WHITE)):
+            pairs = product(samples[before], samples[after], range(1, 9))
+            table[before, after] = all(cuts(x * n, y) for x, y, n in pairs)
+    table.flags.writeable = False
     return table
 
 
 def spaced(rule: SplittingRule) -> frozenset[Kind]:
-    """The kinds of characters, white space apart, to which a space before them belongs under a splitting rule."""
-    split = build_splitter(rule).pre_tokenize_str
-    joined = (each for each, samples in _SAMPLES.items() if all(len(split(" " + one)) == 1 for one in samples))
-    return frozenset(joined) - {Kind.WHITE}
+    """The kinds of characters to which a space before them belongs under a rule, whatever stands before that."""
+    split, before = build_splitter(rule).pre_tokenize_str, ("", *(each[0] for each in _SAMPLES.values()))
+
+    def joins(one: str) -> bool:
+        return all(split(each + " " + one)[-1][0] == split(" " + one)[0][0] for each in before)
+
+    return frozenset(each for each, samples in _SAMPLES.items() if all(map(joins, samples)) and each != Kind.WHITE)
 
 
 class Tail:

@@ -17,7 +17,7 @@ from ..errors import ProxyMalformed
 from ..profile.document import Tokenizer as TokenizerSpec
 from ..profile.lookup import get_profile, published_names
 from ..text.normalization import normalize
-from ..text.splitting import ONE_PIECE, build_bpe
+from ..text.splitting import build_bpe, one_piece
 
 _MERGES, _ALPHABET = "merges.txt.xz", "alphabet.json"
 
@@ -52,6 +52,7 @@ class ProxyTokenizer:
         self.vocabulary = vocabulary
         self.backend = build_bpe(vocabulary, pairs, spec.pre_tokenizer)
         self._bpe = self.backend.model
+        self._one_piece = one_piece(spec.pre_tokenizer)
 
     @classmethod
     @cache
@@ -96,7 +97,7 @@ class ProxyTokenizer:
         return [found.ids for found in self.backend.encode_batch_fast(list(texts), add_special_tokens=False)]
 
     def _encode_one(self, text: str) -> list[int]:
-        if ONE_PIECE.fullmatch(text):  # looking for pieces takes several times as long as their BPE
+        if self._one_piece.fullmatch(text):  # looking for pieces takes several times as long as their BPE
             return [token.id for token in self._bpe.tokenize(text.replace(" ", "\u0120"))]
         ids: list[int] = self.backend.encode(text, add_special_tokens=False).ids
         return ids

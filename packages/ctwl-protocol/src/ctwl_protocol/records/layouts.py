@@ -6,7 +6,7 @@ beacon's, so a reader who does not know the layout still learns from the first c
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -92,6 +92,12 @@ class Layout:
         return self.codes - self.authenticated
 
     @property
+    def own_fields(self) -> tuple[Field, ...]:
+        """The fields whose values a writer chooses: none of a beacon, and none that the provider's keys make."""
+        rest = self.fields[3 * self.hops :]
+        return () if {AUTHENTICATOR, SEALED_USER.name} & {field.name for field in rest} else rest
+
+    @property
     def hops(self) -> int:
         """Number of beacons of a record, one for each model that the text went through."""
         hops = 0
@@ -146,6 +152,20 @@ LAYOUTS = tuple(
 
 SEALED_USER = next(field for layout in LAYOUTS for field in layout.fields if field.name == "sealed_user")
 """A user's number as :mod:`ctwl_protocol.records.sealing` seals it."""
+
+
+def layout_with(names: Collection[str]) -> Layout:
+    """The layout of the specification whose own fields have these names.
+
+    Raises:
+        LayoutUnknown: there is none.
+    """
+    known = {layout: [field.name for field in layout.own_fields] for layout in LAYOUTS if layout.own_fields}
+    for layout, own in known.items():
+        if set(own) == set(names):
+            return layout
+    told = "; ".join(f"{layout.name}: {', '.join(own)}" for layout, own in known.items())
+    raise LayoutUnknown(f"no layout has just the fields {', '.join(sorted(names))}; there are {told}")
 
 
 def find_layout(which: int | str | Layout, more: Sequence[Layout] = ()) -> Layout:

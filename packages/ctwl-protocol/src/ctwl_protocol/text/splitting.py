@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import product
+from string import ascii_letters, punctuation
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import AfterValidator
@@ -26,8 +29,8 @@ def _known(rule: str) -> str:
 SplittingRule: TypeAlias = Annotated[str, AfterValidator(_known)]
 """The name of a splitting rule."""
 
-ONE_PIECE = re.compile(r" ?(?:[A-Za-z]+|[!-&(-/:-@\[-`{-~]+)")
-"""A word, or a run of marks without an apostrophe: a text that is one piece under every rule."""
+_RUNS = {r"[A-Za-z]+": ascii_letters, r"[!-&(-/:-@\[-`{-~]+": punctuation.replace("'", "")}
+"""Words, and runs of marks without an apostrophe, each with its characters: most rules leave them whole."""
 
 _SAMPLES = (
     "The river rose by 1234567 litres in 2026, they'll say; we've seen 3.14159 of it.",
@@ -45,6 +48,18 @@ def build_splitter(rule: SplittingRule) -> Any:
 
     splits = [pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in SPLITS[rule]]
     return pre_tokenizers.Sequence([*splits, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+
+
+@lru_cache
+def one_piece(rule: SplittingRule) -> re.Pattern[str]:
+    """What a rule leaves whole: words of ASCII, and runs of marks, each perhaps after a space.
+
+    Of each kind one text is tried, in which every two characters stand one after the other.
+    """
+    split = build_splitter(rule).pre_tokenize_str
+    tried = {run: "".join(a + b for a, b in product(characters, repeat=2)) for run, characters in _RUNS.items()}
+    whole = [run for run, text in tried.items() if all(len(split(space + text)) == 1 for space in ("", " "))]
+    return re.compile(f" ?(?:{'|'.join(whole)})" if whole else "(?!)")
 
 
 def build_bpe(vocabulary: Mapping[str, int], merges: Sequence[tuple[str, str]], rule: SplittingRule) -> Any:

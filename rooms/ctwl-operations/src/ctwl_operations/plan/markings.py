@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ctwl_encoder import Strategy
+from ctwl_encoder import Strategy, share_for
 from ctwl_encoder.options import MarkingOptions, strategy_for
 
 
@@ -51,21 +51,27 @@ name others."""
 def default_marking(temperature: float) -> Marking:
     """What the encoder takes by itself at a temperature; 0 for greedy decoding."""
     strategy = strategy_for(None, temperature)
-    strength = "share" if strategy is Strategy.RACE else "delta"
-    return Marking({"strategy": str(strategy), strength: MarkingOptions().strength_of(strategy, temperature)})
+    return _marking(strategy, MarkingOptions().strength_of(strategy, temperature))
+
+
+def _marking(strategy: Strategy, strength: float) -> Marking:
+    return Marking({"strategy": str(strategy), strategy.traits.strength: strength})
 
 
 def markings(temperature: float, deltas: Sequence[float] = ()) -> tuple[Marking, ...]:
-    """What is tried, the gentlest first.
+    """What is tried, the gentlest first: what keeps the distribution, if tokens are drawn, then what changes it.
 
     Args:
         temperature: of sampling; 0 for greedy decoding.
-        deltas: strengths of ``delta`` that the caller asks for, in nats. It changes the distribution, so it comes last.
+        deltas: strengths that the caller asks for, in nats, of strategies that change the distribution.
     """
-    strengths = sorted(set(deltas)) or ([] if temperature else GREEDY_DELTAS)
-    added = tuple(Marking({"strategy": "delta", "delta": strength}) for strength in strengths)
-    if not temperature:
-        return added
-    usual = MarkingOptions().strength_of(Strategy.RACE, temperature)
-    shares = (round(share, 2) for share in (usual - STEP, usual, min(usual + STEP, MOST)))
-    return tuple(Marking({"strategy": "race", "share": share}) for share in shares) + added
+    nats = sorted(set(deltas)) or ([] if temperature else GREEDY_DELTAS)
+    usual = share_for(temperature)
+    shares = [round(share, 2) for share in (usual - STEP, usual, min(usual + STEP, MOST))]
+    ways = sorted(Strategy, key=lambda strategy: not strategy.keeps_distribution)
+    return tuple(
+        _marking(strategy, strength)
+        for strategy in ways
+        if temperature or not strategy.keeps_distribution
+        for strength in (shares if strategy.traits.strength == "share" else nats)
+    )

@@ -13,8 +13,8 @@ by hand, as the nine texts in ten that all pages count to."""
 
 RULE = (
     "the command finds the strategy whose code is found most often. It recommends the gentlest one that reaches nine "
-    "tenths of that number. The gentlest is race with the smallest share, because a larger share takes more of the "
-    "variety between texts. Last comes delta, which changes the model's distribution"
+    "tenths of that number. The gentlest keeps the model's distribution and has the smallest share, because a larger "
+    "share takes more of the variety between texts. Last comes what changes the model's distribution"
 )
 
 

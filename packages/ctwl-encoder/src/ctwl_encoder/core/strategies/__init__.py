@@ -3,8 +3,9 @@
 A strategy is a name here and a folder with its row of traits; in it ``reference`` is in NumPy, ``plain`` in torch, and
 ``kernel``, where there is one, in Triton for GPUs. Tests hold the three equal. The decoder is the same for all.
 
-Where a strategy keeps the distribution, ``plain`` and ``kernel`` have a function ``mark``. Where it does not, ``plain``
-has a class ``Mark`` instead, made once for each marker: it asks the proxy LM, and remembers what it said.
+Where a strategy keeps the distribution, ``reference`` has a function ``gained``, and ``plain`` and ``kernel`` have a
+function ``mark``. Where it does not, ``plain`` has a class ``Mark`` instead, made once for each marker: it asks the
+proxy LM, and remembers what it said.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True)
@@ -11,6 +12,8 @@ class Traits:
 
     Attributes:
         summary: what it does, for help pages.
+        price: what its user pays, for pages.
+        strength: the option that says how strongly it marks.
         keeps_distribution: whether, on average over permutations, it keeps the model's distribution. Such a strategy
             needs sampling, acts after temperature, top-p and the like, and asks no proxy. Another one adds to the
             logits of the members of ``V``: it works with any way of decoding, and asks the proxy for ``V``.
@@ -19,5 +22,7 @@ class Traits:
     """
 
     summary: str
+    price: str
+    strength: Literal["share", "delta"]
     keeps_distribution: bool
     bits_per_token: float

@@ -23,7 +23,6 @@ from ctwl_protocol.schema import describe_error
 
 from ...core.expected_evidence import READERS_LEVEL, needed_tokens, warn_of_short_text
 from ...core.payload import Payload
-from ...core.strategies import Strategy
 from ...errors import ConfigMalformed, EncoderError, OptionOutOfRange
 from ...models import open_bridge
 from ...nonces import nonces_for
@@ -189,8 +188,7 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
             bridge,
             self.payloads() or (lambda: Payload((Beacon.fresh(self.provider, self.version, self._nonces()).code,))),
             strategy=strategy,
-            share=self.strength_of(Strategy.RACE, sampling.temperature if sampling is not None else 1.0),
-            delta=self.delta,
+            **{strategy.traits.strength: self.strength_of(strategy, sampling.temperature if sampling else 1.0)},
             nonces=self._nonces() if self.records is None else NONCE_COUNT,
         )
 

@@ -6,6 +6,8 @@ __all__ = ["TRAITS"]
 
 TRAITS = Traits(
     "adds to logits, for any way of decoding",
+    price="quality; it grows with the number",
+    strength="delta",
     keeps_distribution=False,
     bits_per_token=0.18,  # 195 tokens for one code at 2 nats, greedily too (evaluation/reading/entropy.py has 200)
 )

@@ -11,7 +11,7 @@ from ctwl_protocol.hashing import ranks_of
 from .lots import lots
 
 
-def add_lots(branch: Branch, seed: int, share: float) -> NDArray[np.float64]:
+def gained(branch: Branch, seed: int, share: float) -> NDArray[np.float64]:
     """The nats that are added to the logit of each candidate: float64 (n,).
 
     In a race, token ``v`` of probability ``p`` gets the number ``ln p + g``, where ``g`` is a Gumbel variable; the
@@ -29,6 +29,6 @@ def add_lots(branch: Branch, seed: int, share: float) -> NDArray[np.float64]:
     tokens, shown = np.unique(branch.tokens, return_inverse=True)
     mass = np.log(np.maximum(np.bincount(shown, weights=branch.mass), 1e-300))
     numbers = (mass + lots(share, ranks_of(np.uint32(seed), tokens))) / (1 - share)
-    gained = numbers - np.logaddexp.reduce(numbers) + np.logaddexp.reduce(mass) - mass
-    nats: NDArray[np.float64] = gained[shown]
+    won = numbers - np.logaddexp.reduce(numbers) + np.logaddexp.reduce(mass) - mass
+    nats: NDArray[np.float64] = won[shown]
     return nats

@@ -1,0 +1,35 @@
+"""What pages say of the strategies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from facts_of_records import table
+
+from ctwl_encoder import Strategy
+from ctwl_encoder.options import MarkingOptions
+
+
+def _meaning(option: str) -> str:
+    """What an option is, by the first sentence of its help, without the strategies that it is for."""
+    told = str(MarkingOptions.model_fields[option].description)
+    return told.partition(". ")[0].partition(": ")[2]
+
+
+FACTS: dict[str, Callable[[], str]] = {
+    "strategies": lambda: table(
+        ("you decode", "strategy", "what it does", "its number", "you pay"),
+        *(
+            (
+                "by sampling" if one.keeps_distribution else "greedily, or by beam search",
+                f"`{one}`",
+                one.traits.summary,
+                f"`{one.traits.strength}`: {_meaning(one.traits.strength)}",
+                one.traits.price,
+            )
+            for one in Strategy
+        ),
+    ),
+    "strategy-names": lambda: ", ".join(f"`{one}`" for one in Strategy),
+}
+"""By name, as in :data:`facts.FACTS`."""
