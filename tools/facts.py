@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import reader_facts
+
 from ctwl_protocol.numbers import NUMBERS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -33,6 +35,7 @@ FACTS: dict[str, Callable[[], str]] = {
     "level": lambda: decimal(NUMBERS.search.level),
     "level-texts": lambda: one_of(NUMBERS.search.level),
     "level-of-a-million": lambda: f"{round(1e6 * NUMBERS.search.level):,}",
+    **reader_facts.FACTS,
 }
 """What a page may say, by name."""
 

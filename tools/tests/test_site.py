@@ -14,17 +14,6 @@ import yaml
 from distributions import FOLDERS, SOURCES
 from docs_site import DOCS, FORGE, ROOT, pages, rewritten, slug, spec_parts
 
-from ctwl_decoder.report.wording import (
-    FORGEABLE,
-    FOUND,
-    LIGHT,
-    NO_PROOF,
-    NONE_FOUND,
-    NOTHING_ELSE,
-    SHOWS_FROM,
-    SUITS_KIND,
-    TOO_SHORT,
-)
 from ctwl_encoder import Strategy
 from ctwl_protocol.numbers import NUMBERS
 
@@ -109,26 +98,6 @@ def test_every_environment_variable_is_in_the_table() -> None:
     read = {name for file in sources for name in re.findall(r"\bCTWL_[A-Z]+\b", file.read_text(encoding="utf-8"))}
     assert read
     assert {name for name in read if f"`{name}`" not in table} == set()
-
-
-VERDICTS = {
-    FOUND: {"README.md", "docs/index.md", "docs/readers/index.md", "docs/readers/results.md", "docs/readers/serve.md"},
-    NONE_FOUND: {"README.md", "docs/readers/index.md", "docs/readers/results.md", "docs/readers/documents.md"},
-    TOO_SHORT.partition(":")[0]: {"docs/readers/index.md"},
-    FORGEABLE: {"README.md", "docs/index.md", "docs/readers/serve.md"},
-    NO_PROOF: {"docs/readers/results.md"},
-    NOTHING_ELSE: {"README.md", "docs/index.md"},
-    LIGHT: {"docs/readers/results.md"},
-    SUITS_KIND.partition(", but")[0]: {"docs/readers/results.md"},
-    SHOWS_FROM: {"docs/readers/results.md"},
-}
-"""What a report says, and the pages that quote it."""
-
-
-@pytest.mark.parametrize("verdict", VERDICTS)
-def test_the_pages_quote_reports_as_the_reports_say_them(verdict: str) -> None:
-    every = {name_of(page): page.read_text(encoding="utf-8") for page in {*PAGES, *READMES}}
-    assert {name for name, text in every.items() if verdict in text} == VERDICTS[verdict]
 
 
 @pytest.mark.parametrize("strategy", Strategy)

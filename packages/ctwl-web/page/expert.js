@@ -50,6 +50,7 @@ export function expert(report, say, language) {
     ...(one.provider === null ? [] : [[say("d-beacon"), say("beacon", one)]]),
     [say("d-p"), shortP(one.p_value)],
   ];
+  const hits = say("hits", { ...report, expected: report.expected.toFixed(1) });
   const found = [];
   report.spans.forEach((span, i) => {
     const place = say("place", { start: count(span.start), end: count(span.end) });
@@ -63,7 +64,7 @@ export function expert(report, say, language) {
   }
   if (report.contributions?.some((worth) => worth !== null)) found.push(...curve(report, say));
   found.push(list([
-    [say("d-hits"), say(report.detected ? "hits" : "hits-none", { hits: report.hits, scored: report.scored, expected: report.expected.toFixed(1) })],
+    [say("d-hits"), [hits, ...(report.detected ? [] : [say("hits-mean")])].join("; ")],
     [say("d-score"), report.score],
     [say("d-level"), shortP(report.alpha)],
     [say("d-tokens"), count(report.tokens)],

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from .errors import NotOpened
-from .words import document_tables, english, not_opened
+from .words import document_tables, not_opened, say
 
 _BEGINNING = 1 << 14
 """Bytes of the beginning that tell the kind of a text."""
@@ -34,7 +34,7 @@ class Kind:
     @property
     def called(self) -> str:
         """What a message calls it."""
-        return english()[f"kind-{self.name}"]
+        return say(f"kind-{self.name}")
 
 
 PDF, RTF, FLAT_ODF, HTML, MAIL = (Kind(name) for name in ("pdf", "rtf", "flat-odf", "html", "mail"))
