@@ -1,4 +1,4 @@
-"""What pages quote of a report: its words, and whole reports of the example texts."""
+"""What pages quote of a report, its words and whole reports of the example texts; and the kinds of files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from functools import cache, partial
 from pathlib import Path
 
 from ctwl_decoder.command import main
-from ctwl_decoder.words import english, say
+from ctwl_decoder.kinds import KINDS
+from ctwl_decoder.words import english, kind_rows, say
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "packages/ctwl-web/page/examples"
 WORDS = 8
@@ -26,7 +27,7 @@ def quoted(sentence: str) -> str:
 
 def fenced(text: str, language: str = "text") -> str:
     """A block of code."""
-    return f"```{language}\n{text}\n```\n"
+    return f"```{language}\n{text}\n```"
 
 
 @cache
@@ -35,6 +36,18 @@ def report(*words: str) -> str:
     with redirect_stdout(io.StringIO()) as out:
         main([*words])
     return out.getvalue().rstrip("\n")
+
+
+def kinds_table(page: bool = False) -> str:
+    """The kinds of files that the command opens, or the page in the browser, and what is read of each."""
+    files: dict[str, list[str]] = {}
+    for row in (kind.row for kind in KINDS if kind.opened):
+        if not (page and "advice" in row):
+            forms = f" ({row['forms']})" if "forms" in row else ""
+            said = row.get("browser" if page else "read", row["read"])
+            files.setdefault(kind_rows().get(said, {"read": said})["read"], []).append(row["file"] + forms)
+    rows = (f"| {', '.join(names)} | {said} |" for said, names in files.items())
+    return "\n".join(["| file | what is read |", "|---|---|", *rows])
 
 
 def detection() -> str:
@@ -51,6 +64,9 @@ def detection() -> str:
 FACTS: dict[str, Callable[[], str]] = {
     "report-found": lambda: fenced(report(str(EXAMPLES / "marked.txt"))),
     "report-none": lambda: fenced(report("--light", str(EXAMPLES / "human.txt"))),
+    "kinds": lambda: ", ".join(kind.row["file"] for kind in KINDS if kind.opened),
+    "kinds-table": kinds_table,
+    "kinds-table-page": partial(kinds_table, page=True),
     "detection": lambda: fenced(detection(), "json"),
     **{f"words-{name}": partial(quoted, text) for name, text in english().items()},
 }

@@ -26,9 +26,10 @@ from ctwl_decoder.files import read_text, texts_of
 from ctwl_decoder.kinds import hides_words
 from ctwl_decoder.text.variants import variants_of
 from ctwl_decoder.words import say
-from ctwl_documents import html, opening
+from ctwl_documents import html
 from ctwl_documents.budget import Budget
 from ctwl_documents.layout import Glyph, text_of_pages
+from ctwl_documents.openers import OPENERS
 from ctwl_documents.opening import kind_of, texts_in
 from ctwl_services.page.bundle import web_folder
 
@@ -70,11 +71,7 @@ def pdf(text: str, font: str = "Times-Roman", width: float = 45, size: float = 1
 
 def test_there_is_a_file_of_each_kind_that_is_opened() -> None:
     made = {kind_of(data) for data in [*KINDS.values(), *RARER.values(), pdf("One")]} - {None}
-    assert made == {
-        kind
-        for kind in [*vars(kinds).values(), *vars(opening).values()]
-        if isinstance(kind, kinds.Kind) and kind.opened
-    }
+    assert made == {kind for kind in kinds.KINDS if kind.opened} == set(map(kinds.Kind, OPENERS))
 
 
 @pytest.mark.parametrize("name", KINDS)

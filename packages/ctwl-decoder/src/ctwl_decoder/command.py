@@ -53,6 +53,7 @@ from ctwl_protocol.registry import load_trusted
 from . import several
 from .errors import DecoderError, ExtraMissing, OptionOutOfRange
 from .files import Found, files_in, texts_of
+from .kinds import KINDS
 from .options import STRONG, STRONG_SIZE, add_alpha, add_beacons, add_proxy_options, check_alpha, named_profiles
 from .report.analysis import Analysis
 from .report.model import Report
@@ -94,8 +95,8 @@ def _parser() -> argparse.ArgumentParser:
         "files",
         metavar="FILE",
         nargs="*",
-        help="a text in UTF-8, or a folder of such files; with the extra [documents] also a document (DOCX, PPTX, ODT, "
-        "PDF, RTF, EPUB, HTML, mail, notebook, subtitles, chat) or an archive of these; - reads standard input, and so "
+        help="a text in UTF-8, or a folder of such files; with the extra [documents] also other kinds "
+        f"({', '.join(kind.row['file'] for kind in KINDS if kind.opened)}); - reads standard input, and so "
         "does the command without FILE where that is no terminal. Of several texts each gets a line",
     )
     parser.add_argument(

@@ -41,10 +41,19 @@ def numbered(words: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
+def _words() -> dict[str, str]:
+    words: dict[str, str] = _shared("words.en.json")
+    for name, row in kind_rows().items():
+        words[f"kind-{name}"] = row["name"]
+        if "advice" in row:
+            words[f"advice-{name}"] = row["advice"]
+    return words
+
+
 @cache
 def english() -> dict[str, str]:
     """The English words of the command and of the page, by their names."""
-    return numbered(_shared("words.en.json"))
+    return numbered(_words())
 
 
 def page_words() -> dict[str, str]:
@@ -52,8 +61,7 @@ def page_words() -> dict[str, str]:
 
     The command has more: those whose names begin with ``report-``.
     """
-    words: dict[str, str] = _shared("words.en.json")
-    return {name: text for name, text in words.items() if not name.startswith("report-")}
+    return {name: text for name, text in _words().items() if not name.startswith("report-")}
 
 
 def say(name: str, /, **values: object) -> str:
@@ -67,8 +75,15 @@ def say(name: str, /, **values: object) -> str:
 
 @cache
 def document_tables() -> dict[str, Any]:
-    """What both readers know of files: the bytes that show a kind, and the elements that hold words."""
+    """What both readers know of HTML: which elements hold words, and which end others."""
     found: dict[str, Any] = _shared("document-tables.json")
+    return found
+
+
+@cache
+def kind_rows() -> dict[str, dict[str, Any]]:
+    """What both readers know of each kind of file, by its name; see :mod:`.kinds`."""
+    found: dict[str, dict[str, Any]] = _shared("document-kinds.json")
     return found
 
 
