@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .errors import NotOpened
-from .words import kind_rows, not_opened, say
+from .words import kind_rows, said, say
 
 _BEGINNING = 1 << 14
 """Bytes of the beginning that tell the kind of a text."""
@@ -59,8 +59,8 @@ class Kind:
 
 
 KINDS = tuple(map(Kind, kind_rows()))
-PDF, MAIL, CHAT, WIDE, QUOTED, BASE64, ZIP = (
-    Kind(name) for name in ("pdf", "mail", "chat", "wide", "quoted", "base64", "zip")
+PDF, MAIL, CHAT, WIDE, QUOTED, BASE64, ZIP, LINK = map(
+    Kind, ("pdf", "mail", "chat", "wide", "quoted", "base64", "zip", "link")
 )
 
 _SIGNS = [(sign.encode("latin-1"), kind) for kind in KINDS for sign in kind.row.get("begins", ())]
@@ -146,7 +146,7 @@ def _head_of_mail(data: bytes) -> bytes | None:
 
 def refusal(kind: Kind) -> NotOpened:
     """Why a file of a kind is not opened."""
-    return NotOpened(not_opened(kind.name))
+    return NotOpened(said("refused-not-opened", kind=kind.called, advice=say(f"advice-{kind.name}")))
 
 
 def hides_words(text: str) -> Kind | None:

@@ -91,8 +91,3 @@ def said(name: str, /, **values: str) -> str:
     """A sentence with values put in, as a message goes on with it: without a capital and a full stop."""
     sentence = say(name, **values)
     return sentence[:1].lower() + sentence[1:].removesuffix(".")
-
-
-def not_opened(kind: str) -> str:
-    """Why a file of a kind is not opened."""
-    return said("refused-not-opened", kind=say(f"kind-{kind}"), advice=say(f"advice-{kind}"))
