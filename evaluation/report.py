@@ -20,7 +20,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader
 
-from ctwl_decoder.report.wording import FOUND
+from ctwl_decoder.words import say
 from ctwl_operations.registry import fitting
 
 from .plots import draw_all
@@ -119,7 +119,7 @@ def filled(template: str, results: Path = RESULTS) -> str:
     pages = Environment(  # noqa: S701  # Markdown has nothing to escape
         loader=FileSystemLoader(RESULTS.parent / "pages"), trim_blocks=True, lstrip_blocks=True
     )
-    pages.globals |= {"CORE_HOUR": CORE_HOUR, "older": older, "LEVEL": f"{LEVEL:g}", "FOUND": FOUND}
+    pages.globals |= {"CORE_HOUR": CORE_HOUR, "older": older, "LEVEL": f"{LEVEL:g}", "say": say}
     pages.filters |= {f.__name__: f for f in (counts, percent, rounded, change, area, needed, grouped)}
     pages.filters |= {"percentage": lambda value: "over all" if value is None else f"{100 * value:.0f}"}
     pages.filters |= {"fixed": lambda value: f"{value:.3f}", "at": lambda name, row: row[name]}

@@ -1,57 +1,73 @@
-"""What pages say of reports, as the decoder words them."""
+"""What pages quote of a report, its words and whole reports of the example texts; and the kinds of files."""
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
-from functools import cache
+from contextlib import redirect_stdout
+from functools import cache, partial
 from pathlib import Path
 
-from ctwl_decoder import Decoders, Report
-from ctwl_decoder.report import wording
+from ctwl_decoder.command import main
+from ctwl_decoder.kinds import KINDS
+from ctwl_decoder.words import english, kind_rows, say
 
-ROOT = Path(__file__).resolve().parents[1]
-EXAMPLE = ROOT / "evaluation" / "results" / "example.json"
-HUMAN = ROOT / "packages" / "ctwl-web" / "page" / "examples" / "human.txt"
+EXAMPLES = Path(__file__).resolve().parents[1] / "packages/ctwl-web/page/examples"
+WORDS = 8
+"""A quotation of more words is cut."""
 
 
-def opening(sentence: str) -> str:
-    """The first words of a line of a report, as code."""
-    return f"`{' '.join(sentence.split()[:6])} ...`"
+def quoted(sentence: str) -> str:
+    """How a page quotes a sentence: up to its first value, or its first words."""
+    words = sentence.partition("{")[0].split()
+    begins = " ".join(words[:WORDS])
+    return begins if begins == sentence else f"{begins.rstrip(',:;')} ..."
+
+
+def fenced(text: str, language: str = "text") -> str:
+    """A block of code."""
+    return f"```{language}\n{text}\n```"
 
 
 @cache
-def read(marked: bool) -> Report:
-    """What the command says of the example of the pages, or of a text by a person, by ranks alone."""
-    text = json.loads(EXAMPLE.read_text())["text"] if marked else HUMAN.read_text(encoding="utf-8")
-    return Decoders.open().decode(text, score="auto" if marked else "light")
+def report(*words: str) -> str:
+    """What ``ctwl-decode`` prints."""
+    with redirect_stdout(io.StringIO()) as out:
+        main([*words])
+    return out.getvalue().rstrip("\n")
 
 
-def fence(kind: str, text: str) -> str:
-    """An example in a page."""
-    return f"```{kind}\n{text}\n```"
+def kinds_table(page: bool = False) -> str:
+    """The kinds of files that the command opens, or the page in the browser, and what is read of each."""
+    files: dict[str, list[str]] = {}
+    for row in (kind.row for kind in KINDS if kind.opened):
+        if not (page and "advice" in row):
+            forms = f" ({row['forms']})" if "forms" in row else ""
+            said = row.get("browser" if page else "read", row["read"])
+            files.setdefault(kind_rows().get(said, {"read": said})["read"], []).append(row["file"] + forms)
+    rows = (f"| {', '.join(names)} | {said} |" for said, names in files.items())
+    return "\n".join(["| file | what is read |", "|---|---|", *rows])
 
 
-def detected() -> str:
-    """What the service answers to a verification plug-in: a short form of a report."""
-    place, score = {"startchar": 100, "endchar": 648}, 1 - 1e-9
-    says = f"{wording.in_passages(1)}: {wording.describe_origin(read(True).spans[0])}"
-    parts = (
-        {"pred": "watermarked", "score": score, "p_value": 1e-9, "profile": read(True).profile},
-        {"chunks": [place | {"score": score, "pred": "watermarked"}]}, {"says": says}, {"means": [wording.FORGEABLE]},
-    )  # fmt: skip
-    return "{" + ",\n ".join(json.dumps(part)[1:-1] for part in parts) + "}"
+def detection() -> str:
+    """An answer of ``POST /v1/detect``; its numbers are made up."""
+    chunk = {"startchar": 100, "endchar": 648, "score": 0.999999999, "pred": "watermarked"}
+    answer = {
+        "pred": "watermarked", "score": 0.999999999, "p_value": 1e-9, "profile": "org.ctwl.smollm2-135m.1",
+        "chunks": [chunk], "says": f"{say('found-part')}: Example Forty-Two (provider 42), model version 3",
+        "means": [say("forgeable")],
+    }  # fmt: skip
+    return "{" + ",\n ".join(f"{json.dumps(name)}: {json.dumps(value)}" for name, value in answer.items()) + "}"
 
 
 FACTS: dict[str, Callable[[], str]] = {
-    "found": lambda: wording.FOUND,
-    "none": lambda: wording.NONE_FOUND,
-    "none-line": lambda: f"`{wording.NONE_FOUND}`",
-    "too-short": lambda: wording.TOO_SHORT,
-    "light-line": lambda: opening(wording.LIGHT),
-    "no-proof-line": lambda: opening(wording.NO_PROOF),
-    "example": lambda: fence("text", wording.describe(read(True))),
-    "example-none": lambda: fence("text", wording.describe(read(False))),
-    "example-detect": lambda: fence("json", detected()),
+    "report-found": lambda: fenced(report(str(EXAMPLES / "marked.txt"))),
+    "report-none": lambda: fenced(report("--light", str(EXAMPLES / "human.txt"))),
+    "kinds": lambda: ", ".join(kind.row["file"] for kind in KINDS if kind.opened),
+    "kinds-table": kinds_table,
+    "kinds-table-page": partial(kinds_table, page=True),
+    "detection": lambda: fenced(detection(), "json"),
+    **{f"words-{name}": partial(quoted, text) for name, text in english().items()},
 }
-"""What a page may say of reports, by name."""
+"""What a page may say, by name; ``words-NAME`` quotes words of ``words.en.json``."""

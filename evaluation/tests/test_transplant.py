@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from transformers import GPT2TokenizerFast
 
-from ctwl_decoder.report.wording import FOUND
+from ctwl_decoder.words import say
 from ctwl_encoder import Encoder
 from ctwl_protocol import get_profile
 from ctwl_protocol.profile import ProxyModel
@@ -72,5 +72,5 @@ def test_a_second_model_carries_the_record_of_the_first_one_on(tmp_path: Path) -
     told = ["--model", str(folder), "--provider", "42", "--version", "3", "--relay", str(draft), "--seed", "6"]
     final.write_text(run(*encode, *told, *length, "--prompt-file", str(draft)))
     says = run(sys.executable, "-m", "ctwl_decoder", "--profile", OFFLINE, str(final))
-    assert f"{FOUND}: Example Forty-Two (provider 42)" in says
+    assert f"{say('found-whole')}: Example Forty-Two (provider 42)" in says
     assert "before    Example Seven (provider 7), model version 1" in says

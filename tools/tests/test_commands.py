@@ -19,7 +19,7 @@ from docs_site import DOCS, ROOT, pages
 from figures import EXAMPLE
 
 from ctwl_conformance.adapter.command import add_commands
-from ctwl_decoder.report.wording import FOUND
+from ctwl_decoder.words import say
 from ctwl_engines.engine import engines
 
 ELSEWHERE = {
@@ -212,7 +212,7 @@ def test_the_commands_of_a_page(session: tuple[str, ...], tmp_path: Path) -> Non
 
 @pytest.mark.slow
 def test_the_two_commands_print_what_the_pages_show(tmp_path: Path) -> None:
-    shown = re.search(rf"^{FOUND}:.*$", (ROOT / "README.md").read_text(encoding="utf-8"), re.M)
+    shown = re.search(rf"^{say('found-whole')}:.*$", (ROOT / "README.md").read_text(encoding="utf-8"), re.M)
     assert shown
     encode, decode = [command for command in commands("README.md") if command.startswith("ctwl-")]
     assert [encode, decode] == commands(f"{DOCS}index.md")
@@ -243,4 +243,4 @@ def test_a_detector_on_this_machine_is_asked_end_to_end(tmp_path: Path) -> None:
 def test_the_demonstration() -> None:
     script = f"{shlex.quote(sys.executable)} {shlex.quote(str(ROOT / 'tools' / 'demo.py'))}"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
-    assert f"{FOUND}: Example Forty-Two" in done.stdout, done.stderr
+    assert f"{say('found-whole')}: Example Forty-Two" in done.stdout, done.stderr

@@ -17,7 +17,7 @@ from running_service import serving_files
 from test_signposts import RECORDED, TRUSTED, URL
 
 from ctwl_decoder import Decoder
-from ctwl_decoder.words import english
+from ctwl_decoder.words import say
 from ctwl_protocol.profile import OFFLINE
 from ctwl_protocol.registry import bundled
 from ctwl_services.page.bundle import web_folder
@@ -133,7 +133,7 @@ def test_the_main_text_of_a_page_is_read_and_its_passage_marked(
     page = opened("article")
     popup = browser.press(page)
     popup.wait()
-    assert popup.text("verdict") == english()["found-whole"]
+    assert popup.text("verdict") == say("found-whole")
     assert "Example Forty-Two" in popup.text("says")
     assert "main text of this page" in popup.text("source")
     assert action(popup, "BadgeText") == "1"
@@ -160,12 +160,12 @@ def test_a_selection_is_read_alone_and_the_main_text_if_asked_for(browser: Brows
     popup.wait()
     assert popup.evaluate("document.documentElement.scrollWidth <= innerWidth && innerWidth <= 400")
     assert popup.evaluate("document.activeElement.id") == "verdict"
-    assert popup.text("verdict") == english()["found-whole"]
+    assert popup.text("verdict") == say("found-whole")
     assert "text that you selected" in popup.text("source")
     popup.click("article")
     popup.wait_until("document.getElementById('source').innerText.includes('main text')")
     popup.wait()
-    assert popup.text("verdict") == english()["found-part"]
+    assert popup.text("verdict") == say("found-part")
     assert popup.text("article") == ""
     popup.close()
 
@@ -177,7 +177,7 @@ def test_words_in_a_field_are_read_and_not_coloured(browser: Browser, opened: An
     page.locator("textarea").select_text()
     popup = browser.press(page)
     popup.wait()
-    assert popup.text("verdict") == english()["found-whole"]
+    assert popup.text("verdict") == say("found-whole")
     assert "stand in a field" in popup.text("elsewhere")
     assert popup.text("show") == ""
     popup.close()
@@ -189,7 +189,7 @@ def test_without_a_finding_nothing_is_marked(browser: Browser, opened: Any) -> N
     page = opened("human")
     popup = browser.press(page)
     popup.wait()
-    assert popup.text("verdict") == english()["none"]
+    assert popup.text("verdict") == say("none")
     assert "does not show that a person wrote it" in popup.text("means")
     assert action(popup, "BadgeText") == "–"
     assert page.evaluate("CSS.highlights.size") == 0
@@ -275,6 +275,6 @@ def test_firefox_reads_a_page_and_marks_its_passage(site: str, tmp_path: Path) -
     (tmp_path / "profile").mkdir()
     with firefox_with(tmp_path / "extension.zip", tmp_path / "profile") as browser:
         browser.go(f"{site}/article.html")
-        assert browser.press() == ["1", english()["found-whole"]]
+        assert browser.press() == ["1", say("found-whole")]
         marked = browser.evaluate("return [...CSS.highlights.get('ctwl-passage')].map(String).join('')")
         assert marked == EXAMPLES["marked"].replace("\n\n", "")

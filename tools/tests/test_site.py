@@ -13,11 +13,12 @@ import yaml
 from distributions import SOURCES
 from docs_site import DOCS, FORGE, ROOT, pages, rewritten, slug, spec_parts
 
-from ctwl_decoder.report.wording import FORGEABLE, FOUND, NO_PROOF, NONE_FOUND, TOO_SHORT
+from ctwl_decoder.words import say
 from ctwl_protocol.numbers import NUMBERS
 
 READMES = [ROOT / "README.md", *sorted({*ROOT.glob("packages/*/README.md"), *ROOT.glob("rooms/*/README.md")})]
 PAGES = [ROOT / page for page in pages()]
+FACT = r"<!-- (fact )?([\w-]+) -->.*?<!-- end( \2)? -->"
 FENCE = re.compile(r"^( *)(```+).*?^\1\2 *$", re.M | re.S)
 
 
@@ -98,12 +99,10 @@ def test_every_environment_variable_is_in_the_table() -> None:
     assert {name for name in read if f"`{name}`" not in table} == set()
 
 
-def test_no_page_quotes_a_report_by_hand() -> None:
+def test_no_page_quotes_a_verdict_by_hand() -> None:
     for page in PAGES:
-        text = re.sub(
-            r"<!-- (fact )?([\w-]+) -->.*?<!-- end( \2)? -->", "", page.read_text(encoding="utf-8"), flags=re.S
-        )
-        assert not any(verdict in text for verdict in (FOUND, NONE_FOUND, TOO_SHORT, FORGEABLE, NO_PROOF)), page
+        text = re.sub(FACT, "", page.read_text(encoding="utf-8"), flags=re.S)
+        assert not any(say(verdict) in text for verdict in ("found-whole", "none", "short", "forgeable")), page
 
 
 def words(text: str) -> list[str]:

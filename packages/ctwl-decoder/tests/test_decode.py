@@ -30,7 +30,6 @@ from ctwl_decoder.errors import InputTooLarge, NotText, OptionOutOfRange
 from ctwl_decoder.options import MAX_CHARACTERS
 from ctwl_decoder.report.html import html_report
 from ctwl_decoder.report.terminal import show
-from ctwl_decoder.report.wording import FOUND, NONE_FOUND, SUITS_KIND
 from ctwl_decoder.search.candidates import CodeSet, ScoredText
 from ctwl_decoder.search.plan import SCORE_SHARES
 from ctwl_decoder.search.windows import find_candidates
@@ -41,6 +40,7 @@ from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
 from ctwl_decoder.statistics.scores import Score, position_scores
 from ctwl_decoder.text.input import text_of
 from ctwl_decoder.text.tokens import TokenizedVariant
+from ctwl_decoder.words import say
 from ctwl_protocol import Beacon, Profile, hashing
 from ctwl_protocol.partition.reference import quantize
 from ctwl_protocol.profile import TOY
@@ -226,7 +226,7 @@ def test_a_code_that_a_kind_of_text_fits_is_not_found(length: int, found: bool) 
 
     report = Decoder(proxy, weigh=weigh).decode(text, alpha=1e-4, score="half")
     assert report.p_value < 1e-5 and report.detected is found
-    assert (SUITS_KIND in describe(report)) is not found
+    assert ("No other code fits this text as well" in describe(report)) is not found
     assert (report.code if found else report.likeliest and report.likeliest.code) == code
 
 
@@ -249,11 +249,11 @@ def test_a_passage_is_found_in_the_text_that_it_was_pasted_into(decoder: Decoder
     start, end = len(head) + 2, len(head) + 2 + len(passage)
     assert min(end, span.end) - max(start, span.start) > 0.8 * (max(end, span.end) - min(start, span.start))
     page = html_report(analysis)
-    assert f"{FOUND} in a passage: provider 700, not registered, model version 9" in page
+    assert f"{say('found-part')}: provider 700, not registered, model version 9" in page
     assert "<script" not in page and page.count("<mark") == 1
     console = Console(record=True, width=100, file=io.StringIO())
     show(analysis, console)
-    assert f"{FOUND}: provider 700" in console.export_text()
+    assert f"{say('found-whole')}: provider 700" in console.export_text()
 
 
 def test_a_report_of_hostile_text_is_harmless() -> None:
@@ -291,7 +291,7 @@ def test_the_report_in_json_is_what_its_schema_says(
     assert report.keys() >= FIELDS
     assert (report["detected"], report["provider"], report["version"]) == (True, 700, 9)
     assert {"start", "end", "provider", "version", "p_value"} <= report["spans"][0].keys()
-    assert FOUND in (tmp_path / "page").read_text(encoding="utf-8")
+    assert say("found-whole") in (tmp_path / "page").read_text(encoding="utf-8")
 
 
 def test_the_command_keeps_its_verdict_where_the_page_cannot_be_written(
@@ -299,7 +299,7 @@ def test_the_command_keeps_its_verdict_where_the_page_cannot_be_written(
 ) -> None:
     assert main([*VANILLA, "--html", "/dev/full", letter]) == 2
     told = capsys.readouterr()
-    assert FOUND in told.out and "cannot write /dev/full: No space left on device; make room" in told.err
+    assert say("found-whole") in told.out and "cannot write /dev/full: No space left on device; make room" in told.err
 
 
 def test_a_pipe_that_nobody_writes_to_is_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -334,7 +334,7 @@ def test_the_page_is_written_whoever_reads_the_verdict(
     monkeypatch.setattr(sys, "stdout", Gone())
     page = tmp_path / "page"
     assert main([*VANILLA, "--html", str(page), letter]) == 0
-    assert FOUND in page.read_text(encoding="utf-8")
+    assert say("found-whole") in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("data", [b"PK\x03\x04\x00\x00", "plain".encode("utf-16"), b"caf\xe9 au lait"])
@@ -517,10 +517,10 @@ def test_the_command_is_a_program(marked: str, tmp_path: Path) -> None:
 def test_the_command_looks_for_what_it_is_told(letter: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Provider 700 is nobody's in the registry; a beacon is no record of four codes."""
     assert main([*VANILLA, "--registered", letter]) == 1
-    assert capsys.readouterr().out.startswith(NONE_FOUND)
+    assert capsys.readouterr().out.startswith(say("none"))
     assert main([*VANILLA, "--layout", "beacon", letter]) == 0
     told = capsys.readouterr().out
-    assert told.startswith(f"{FOUND}: provider 700, not registered, model version 9\n")
+    assert told.startswith(f"{say('found-whole')}: provider 700, not registered, model version 9\n")
     assert "registry  test registry, version 1" in told
 
 
@@ -535,7 +535,7 @@ def test_the_command_finds_nothing_in_human_text_on_standard_input(
 ) -> None:
     given(HUMAN["exceptions"][:500].encode(), monkeypatch)
     assert main([*VANILLA, *named]) == 1
-    assert capsys.readouterr().out.startswith(f"{NONE_FOUND} (p = ")
+    assert capsys.readouterr().out.startswith(f"{say('none')} (p = ")
 
 
 def test_on_a_terminal_the_command_asks_for_a_text(

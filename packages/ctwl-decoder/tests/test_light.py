@@ -27,11 +27,11 @@ from ctwl_decoder.command import main
 from ctwl_decoder.errors import ExtraMissing
 from ctwl_decoder.files import Found
 from ctwl_decoder.options import ALPHA
-from ctwl_decoder.report.wording import NONE_FOUND
 from ctwl_decoder.search.plan import SearchPlan
 from ctwl_decoder.statistics.light import light_scores, likelier, rank_table, soft_table
 from ctwl_decoder.statistics.null import null_of, tail_of
 from ctwl_decoder.statistics.scores import Score
+from ctwl_decoder.words import say
 from ctwl_protocol import Beacon, get_profile
 from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.numbers import NUMBERS
@@ -179,7 +179,7 @@ def test_whether_a_text_is_too_short_does_not_hang_on_the_slots_that_were_read()
 def test_a_proxy_lm_that_is_not_here_leaves_the_ranks() -> None:
     proxy = refuses(ProxyNotFound("the weights are nowhere", "fetch the weights"))
     said = command_refuses(proxy)
-    assert f"The quick reading says: {NONE_FOUND} (p = " in said[0] and "not here" in said[1]
+    assert f"The quick reading says: {say('none')} (p = " in said[0] and "not here" in said[1]
     assert any("--light" in line for line in said) and "  fetch the weights" in said
     assert all(len(line) <= 120 for line in said[1:])
     assert command_refuses(proxy, "--full") == ["ctwl-decode: proxy-not-found: the weights are nowhere"]

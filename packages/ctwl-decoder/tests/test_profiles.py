@@ -11,6 +11,7 @@ from ctwl_decoder import Decoder, Decoders, decode, describe
 from ctwl_decoder.command import main
 from ctwl_decoder.profiles import paying
 from ctwl_decoder.report.wording import held_back, not_tried, why_none
+from ctwl_decoder.words import say
 from ctwl_protocol import get_profile
 from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.profile import OFFLINE, STANDARD, read_by_default
@@ -53,7 +54,7 @@ def test_toys_and_twins_are_not_read_by_default() -> None:
 
 def test_the_command_finds_a_code_whose_profile_nobody_named(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = told(capsys, str(LETTER))
-    assert (status, err) == (0, "") and out.startswith("Watermark found: Example Forty-Two")
+    assert (status, err) == (0, "") and out.startswith(f"{say('found-whole')}: Example Forty-Two")
     assert f"profile {OFFLINE} (ranks alone)" in out
     assert f"Tried: {STANDARD} (ranks alone), {OFFLINE} (ranks alone); the p-value pays for 2 profiles." in out
     assert "No language model was asked, as the ranks were clear enough." in out

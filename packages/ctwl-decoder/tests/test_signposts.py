@@ -25,7 +25,7 @@ from ctwl_decoder.report.html import html_report
 from ctwl_decoder.report.interpretation import Interpreter
 from ctwl_decoder.report.signposts import resolve_code, resolve_provider, signpost
 from ctwl_decoder.report.terminal import show
-from ctwl_decoder.report.wording import NONE_FOUND, STRONGER, TOO_SHORT
+from ctwl_decoder.words import say
 from ctwl_operations.registry import drafts
 from ctwl_protocol import Beacon, get_profile
 from ctwl_protocol.environment import REGISTRY
@@ -126,7 +126,7 @@ def test_a_text_that_suits_no_provider_a_little_names_no_model(marked: str) -> N
 
 def test_a_model_that_read_the_text_is_not_named_again(marked: str) -> None:
     analysis = Decoder(open_proxy(OFFLINE), registry=TRUSTED).analyse(marked, score="light", beacons=[(700, 3)])
-    assert STRONGER not in describe(analysis.report.model_copy(update={"read": "whole"}))
+    assert say("report-stronger") not in describe(analysis.report.model_copy(update={"read": "whole"}))
     interpreter = Interpreter(get_profile(OFFLINE), TRUSTED, None, ())
     assert interpreter.better_reader(700, MODEL) is None and interpreter.better_reader(700, "other/model") is not None
     private = Interpreter(new_private("org.example.private.1", get_profile(OFFLINE)), TRUSTED, None, ())
@@ -181,10 +181,10 @@ def test_the_command_resolves_a_code_a_provider_and_a_text(
     assert (status, one["code"], one["model"], one["says"]) == (0, CODE, "Nine", SAYS)
     (tmp_path / "plain.txt").write_text("The council met on Tuesday and talked about the bridge. " * 9)
     status, out, _ = resolved(capsys, str(tmp_path / "plain.txt"), "--light", "--profile", OFFLINE)
-    assert (status, out) == (1, f"{NONE_FOUND}.\n")
+    assert (status, out) == (1, f"{say('none')}.\n")
     (tmp_path / "short.txt").write_text("Hello.")
     status, out, _ = resolved(capsys, str(tmp_path / "short.txt"), "--light", "--profile", OFFLINE)
-    assert (status, out) == (1, f"{TOO_SHORT}.\n")
+    assert (status, out) == (1, f"{say('short')}.\n")
 
 
 @pytest.mark.parametrize(

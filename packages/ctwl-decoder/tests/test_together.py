@@ -13,8 +13,9 @@ import recorded_texts
 from ctwl_decoder import Decoder
 from ctwl_decoder.command import main
 from ctwl_decoder.errors import OptionOutOfRange
-from ctwl_decoder.report.wording import NONE_FOUND, describe_body
+from ctwl_decoder.report.wording import describe_body
 from ctwl_decoder.search.together import MOST_TEXTS
+from ctwl_decoder.words import say
 from ctwl_protocol import Beacon
 
 OFFLINE = "org.ctwl.smollm2-135m.1"
@@ -41,7 +42,7 @@ def test_messages_of_people_show_nothing_together(decoder: Decoder) -> None:
     texts = [words[i : i + 250] for i in range(0, 1000, 250)]
     report = decoder.decode_together(texts, score="light")
     assert (report.outcome, report.provider, report.nonces) == ("none", None, None)
-    assert f"{NONE_FOUND} in these texts (p = " in describe_body(report)
+    assert f"{say('none')} in these texts (p = " in describe_body(report)
 
 
 def test_the_order_of_the_texts_does_not_matter(decoder: Decoder) -> None:

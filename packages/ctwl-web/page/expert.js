@@ -50,6 +50,7 @@ export function expert(report, say, language) {
     ...(one.provider === null ? [] : [[say("d-beacon"), say("beacon", one)]]),
     [say("d-p"), shortP(one.p_value)],
   ];
+  const hits = say("hits", { ...report, expected: report.expected.toFixed(1) });
   const found = [];
   report.spans.forEach((span, i) => {
     const place = say("place", { start: count(span.start), end: count(span.end) });
@@ -63,7 +64,7 @@ export function expert(report, say, language) {
   }
   if (report.contributions?.some((worth) => worth !== null)) found.push(...curve(report, say));
   found.push(list([
-    [say("d-hits"), say(report.detected ? "hits" : "hits-none", { hits: report.hits, scored: report.scored, expected: report.expected.toFixed(1) })],
+    [say("d-hits"), [hits, ...(report.detected ? [] : [say("hits-mean")])].join("; ")],
     [say("d-score"), report.score],
     [say("d-level"), shortP(report.alpha)],
     [say("d-tokens"), count(report.tokens)],
@@ -77,11 +78,7 @@ export function expert(report, say, language) {
   return found;
 }
 
-/** Why the best code was not found; by ranks alone, what reads more. */
-function heldBack({ rule, needed, contexts }, say) {
-  const held = say(`held-${rule}`, { contexts, needed: needed === null ? "" : shortP(needed) });
-  return ["few-contexts", "every-code"].includes(rule) ? say("held-whole", { held }) : held;
-}
+const heldBack = ({ rule, needed, contexts }, say) => say(`held-${rule}`, { contexts, needed: needed === null ? "" : shortP(needed) });
 
 /** The profiles that the p-value pays for. */
 function tried(profiles, say) {

@@ -3,7 +3,7 @@
  * shows the page, that reads with the language model; of a profile that the page cannot read, it reads all texts.
  */
 import { FILE } from "../src/documents/budget.js";
-import { kindOf } from "../src/documents/kinds.js";
+import { KINDS, kindOf } from "../src/documents/kinds.js";
 import { openDocument } from "../src/documents/open.js";
 import { Refusal } from "../src/refusal.js";
 import { refusal, showResult } from "./result.js";
@@ -29,8 +29,6 @@ function refuse(status, why) {
   tell(refusal(status, { most: asking ? service.characters : data.characters, bytes: service?.bytes, why, say, language: words.language }), true);
 }
 
-/** Kinds of files whose words the service can read, and a browser cannot. */
-const SENT = ["pdf", "rtf"];
 /** The file that the service may open, `{name, bytes}`. */
 let unopened = null;
 
@@ -176,7 +174,7 @@ async function take([chosen, ...others]) {
 /** Offers to have the service open what the page cannot. */
 function offer(name, bytes) {
   unopened = { name, bytes };
-  send.hidden = !service || !SENT.includes(kindOf(new Uint8Array(bytes)));
+  send.hidden = !service || !KINDS[kindOf(new Uint8Array(bytes))]?.send;
 }
 
 /** Has the service open a file, and puts its words into the box. */
@@ -207,15 +205,12 @@ function takeDropped(dropped) {
   return tell("");
 }
 
-/** What is pasted and read as it is: its words stand in it. */
-const READABLE = [null, "html", "flat-odf"];
-
 /** Puts the words of what was pasted into the box; false where it cannot be opened. */
 async function unpack() {
   element("packed").textContent = "";
   const bytes = new TextEncoder().encode(text.value);
   const kind = kindOf(bytes);
-  if (READABLE.includes(kind)) return true;
+  if (kind === null || KINDS[kind]?.xml) return true; // words of markup stand in it
   const found = await wordsIn(bytes);
   if (!found) return false;
   if (text.value === found.text) return true;

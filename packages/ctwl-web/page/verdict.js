@@ -34,20 +34,24 @@ function isTest({ registry }) {
 
 function toldOf(report, say, language, early) {
   const { outcome, spans, tokens, p_value: p } = report;
-  if (early && outcome !== "found") return { title: say("early"), says: say("says-early"), means: say("means-none") };
-  const read = report.read === "whole" ? "means-none-whole" : "means-none";
+  const quick = report.read === "whole" ? [] : [say("means-quick")];
+  const nothing = [say("no-proof"), ...quick];
+  if (early && outcome !== "found") return { title: say("early"), says: say("says-early"), means: nothing.join(" ") };
   if (outcome === "none") {
     const better = report.better_reader;
     const advice = better ? [say("read-better", { ...better, option: `--reading-model ${better.reading_model}` })] : [];
-    return { title: say("none"), says: say("says-none", { tokens }), means: [say(read), ...advice].join(" ") };
+    const says = `${say("says-none", { tokens })} ${say("shows-from")}`;
+    return { title: say("none"), says, means: [...nothing, ...advice].join(" ") };
   }
-  if (outcome === "too-short") return { title: say("short"), says: say("says-short", { tokens }), means: say("means-short") };
+  if (outcome === "too-short") {
+    return { title: say("short"), says: `${say("says-short", { tokens })} ${say("advice")}`, means: say("means-short") };
+  }
   const kind = spans.length > 1 ? "parts" : spans[0].tokens === tokens ? "whole" : "part";
   const names = spans.map(({ record, code }) => (record ? nameOf(record.chain[0], say) : say("who-unregistered", { provider: code })));
   const who = [...new Set(names)].join(say("and"));
   return {
     title: say(`found-${kind}`, { count: spans.length }),
     says: say(`says-${kind}`, { who, number: number(p, say, language) }),
-    means: [say("means-found"), ...(isTest(report) ? [say("means-test")] : []), ...report.signposts.map((each) => say("ask", each))].join(" "),
+    means: [say("forgeable"), say("nothing-else"), ...(isTest(report) ? [say("means-test")] : []), ...report.signposts.map((each) => say("ask", each))].join(" "),
   };
 }

@@ -69,11 +69,12 @@ test("the page says ask there where there is a signpost", async () => {
   const say = (name, values = {}) => words[name].replace(/\{(\w+)\}/g, (_, key) => String(values[key]));
   const record = { chain: [{ provider: 1, name: "One", model: null, state: "active" }] };
   const report = { outcome: "found", spans: [{ tokens: 9, record, code: 1024 }], tokens: 9, p_value: 1e-9, signposts: [] };
-  assert.equal(verdict(report, say, "en").means, words["means-found"]);
+  const means = `${words.forgeable} ${words["nothing-else"]}`;
+  assert.equal(verdict(report, say, "en").means, means);
   const signposts = [{ provider: 1, name: "One", scheme: "Own", url: "https://one.example/detect" }];
   assert.equal(
     verdict({ ...report, signposts }, say, "en").means,
-    `${words["means-found"]} Ask there: the detector of One for Own is at https://one.example/detect. This is only an address; it proves nothing.`,
+    `${means} Ask there: the detector of One for Own is at https://one.example/detect. This is only an address; it proves nothing.`,
   );
 });
 

@@ -24,11 +24,12 @@ from ctwl_decoder.command import main
 from ctwl_decoder.errors import DecoderError, DocumentRefused, NotOpened
 from ctwl_decoder.files import read_text, texts_of
 from ctwl_decoder.kinds import hides_words
-from ctwl_decoder.report.wording import FOUND, TOO_SHORT
 from ctwl_decoder.text.variants import variants_of
-from ctwl_documents import html, opening
+from ctwl_decoder.words import say
+from ctwl_documents import html
 from ctwl_documents.budget import Budget
 from ctwl_documents.layout import Glyph, text_of_pages
+from ctwl_documents.openers import OPENERS
 from ctwl_documents.opening import kind_of, texts_in
 from ctwl_services.page.bundle import web_folder
 
@@ -70,11 +71,7 @@ def pdf(text: str, font: str = "Times-Roman", width: float = 45, size: float = 1
 
 def test_there_is_a_file_of_each_kind_that_is_opened() -> None:
     made = {kind_of(data) for data in [*KINDS.values(), *RARER.values(), pdf("One")]} - {None}
-    assert made == {
-        kind
-        for kind in [*vars(kinds).values(), *vars(opening).values()]
-        if isinstance(kind, kinds.Kind) and kind.opened
-    }
+    assert made == {kind for kind in kinds.KINDS if kind.opened} == set(map(kinds.Kind, OPENERS))
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -343,9 +340,9 @@ def test_of_several_texts_each_gets_a_line(tmp_path: Path, capsys: pytest.Captur
     assert main([*LIGHT, str(tmp_path)]) == 0
     told = capsys.readouterr().out.splitlines()
     assert [line.removeprefix(f"{tmp_path}/").split(":")[:2] for line in told[:4]] == [
-        ["a.txt", f" {FOUND}"],
-        ["b.zip/c.txt", f" {FOUND}"],
-        ["b.zip/d.txt", f" {TOO_SHORT.partition(':')[0]}"],
+        ["a.txt", f" {say('found-whole')}"],
+        ["b.zip/c.txt", f" {say('found-whole')}"],
+        ["b.zip/d.txt", f" {say('short').partition(':')[0]}"],
         ["b.zip/e.png", " not read"],
     ]
     assert told[4] == "4 texts: 2 with a watermark, 1 too short, 1 not read."
@@ -364,7 +361,7 @@ def test_a_mail_is_reported_in_full_and_its_attachments_in_lines(
     path.write_bytes(bytes(found))
     assert main([*LIGHT, "--html", str(shown), str(path)]) == 0
     told = capsys.readouterr().out.splitlines()
-    assert told[0].startswith(f"{FOUND}: ") and any(line.startswith("p-value") for line in told)
+    assert told[0].startswith(f"{say('found-whole')}: ") and any(line.startswith("p-value") for line in told)
     assert told[-1].startswith(f"{path}/logo.png: not read: it is a picture") and shown.exists()
     assert main([*LIGHT, "--json", str(path)]) == 0
     assert [each["name"] for each in json.loads(capsys.readouterr().out)] == [str(path), f"{path}/logo.png"]

@@ -25,8 +25,8 @@ from document_files import packed
 from ctwl_decoder.command import main
 from ctwl_decoder.errors import DecoderError, DocumentRefused
 from ctwl_decoder.kinds import outer_kind
-from ctwl_decoder.report.wording import FOUND
 from ctwl_decoder.several import Verdict
+from ctwl_decoder.words import say
 from ctwl_documents import limits
 from ctwl_documents.budget import Budget
 from ctwl_documents.isolated import open_isolated
@@ -363,7 +363,7 @@ def test_a_broken_archive_in_a_mail_does_not_hide_the_mail() -> None:
 
 
 def test_the_name_of_a_part_steers_no_terminal_and_breaks_no_line() -> None:
-    names = ["a\x1b]0;owned\x07.txt", f"\nletter.zip/b: {FOUND}", "\u202egnp.txt", "c" * 60_000]
+    names = ["a\x1b]0;owned\x07.txt", f"\nletter.zip/b: {say('found-whole')}", "\u202egnp.txt", "c" * 60_000]
     found = open_isolated(packed(dict.fromkeys(names, b"\x89PNG\r\n\x1a\n")), "letter.zip")
     told = [str(Verdict(each.name, each.text)) for each in found if isinstance(each.text, DecoderError)]
     assert len(told) == 4 and all(line.isprintable() and len(line) < 500 for line in told), told

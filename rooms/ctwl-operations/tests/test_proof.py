@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from ctwl_decoder import Decoder
 from ctwl_decoder.command import main
 from ctwl_decoder.errors import InputTooLarge, OptionOutOfRange
-from ctwl_decoder.report.wording import FOUND
+from ctwl_decoder.words import say
 from ctwl_encoder import Encoder
 from ctwl_encoder.models import load_model
 from ctwl_operations.errors import ProofMalformed, ProofUnfounded
@@ -296,7 +296,7 @@ def test_the_commands_prove_and_verify(desk: Path, capsys: pytest.CaptureFixture
     prove += ["--registry", "registry.ctwl"]
     assert main(prove) == 0
     out, err = capsys.readouterr()
-    assert FOUND in out and "reveals the key" in err
+    assert say("found-whole") in out and "reveals the key" in err
     assert "Only someone with the profile's key" in out and "Anyone can write" not in out
     assert (desk / "proof.ctwl").stat().st_mode & 0o077 == 0
     assert main(prove) == 2

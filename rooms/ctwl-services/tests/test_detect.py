@@ -12,7 +12,7 @@ from document_files import docx, mail
 from running_service import serving
 
 from ctwl_decoder import Decoder
-from ctwl_decoder.report.wording import FOUND
+from ctwl_decoder.words import say
 from ctwl_protocol import Profile
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_services.serve.detect import Detection
@@ -36,7 +36,7 @@ def test_a_finding_has_the_shape_that_plug_ins_read() -> None:
     assert found["pred"] == "watermarked" and found["score"] == 1 - report.p_value > 0.9999
     (chunk,), (span,) = found["chunks"], report.spans
     assert (chunk["startchar"], chunk["endchar"], chunk["score"]) == (span.start, span.end, 1 - span.p_value)
-    assert found["says"].startswith(FOUND) and any("not who put it there" in each for each in found["means"])
+    assert found["says"].startswith(say("found-whole")) and say("forgeable") in found["means"]
 
 
 def test_where_nothing_shows_the_score_says_nothing_either_way(client: httpx.Client) -> None:

@@ -18,7 +18,7 @@ from running_service import serving
 
 from ctwl_decoder import Decoder
 from ctwl_decoder.report.html import html_report
-from ctwl_decoder.words import english
+from ctwl_decoder.words import say
 from ctwl_protocol import Profile, hashing
 from ctwl_protocol.partition.members import members
 from ctwl_protocol.proxy import Proxy, open_proxy
@@ -123,7 +123,7 @@ def test_the_language_model_reads_what_the_page_has_read(
             page.screenshot(path=f"{os.environ['CTWL_SCREENSHOTS']}/{scheme}.png", full_page=True)
     whole.click()
     sync_api.expect(whole).to_be_hidden(timeout=PATIENCE)
-    sync_api.expect(page.locator("#verdict")).to_have_text(english()["none"])
+    sync_api.expect(page.locator("#verdict")).to_have_text(say("none"))
     assert "light-" not in page.locator("#expert").text_content()
     assert "this quick reading" not in page.locator("#means").inner_text()
 
@@ -162,15 +162,15 @@ def marked(words: int, code: int, proxy: Proxy) -> str:
 def test_a_profile_that_the_page_cannot_read_is_read_by_the_service(page: sync_api.Page, proxy: Proxy) -> None:
     code = marked(130, 77, proxy)
     read(page, f"{HUMAN[:300]}\n{code}\n")
-    sync_api.expect(page.locator("#verdict")).to_have_text(english()["found-part"])
+    sync_api.expect(page.locator("#verdict")).to_have_text(say("found-part"))
     (passage,) = page.locator("mark").all_text_contents()
     assert len(passage) > 400 and passage[20:-20] in code
     assert page.get_by_role("button", name=WHOLE).is_hidden()
     assert page.locator("#examples button").count() == 0  # they are marked under another profile
     read(page, HUMAN)
-    sync_api.expect(page.locator("#verdict")).to_have_text(english()["none"])
+    sync_api.expect(page.locator("#verdict")).to_have_text(say("none"))
     read(page, "Hello.")
-    sync_api.expect(page.locator("#verdict")).to_have_text(english()["short"])
+    sync_api.expect(page.locator("#verdict")).to_have_text(say("short"))
 
 
 def test_a_report_fits_a_phone(browser: sync_api.Browser, url: str, proxy: Proxy) -> None:
@@ -254,4 +254,4 @@ def test_a_question_to_the_service_can_be_taken_back(page: sync_api.Page) -> Non
     sync_api.expect(page.get_by_role("status")).to_contain_text("Stopped")
     page.unroute("**/v1/decode")
     read(page, HUMAN)
-    sync_api.expect(page.locator("#verdict")).to_have_text(english()["none"])
+    sync_api.expect(page.locator("#verdict")).to_have_text(say("none"))

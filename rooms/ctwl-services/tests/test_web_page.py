@@ -19,7 +19,7 @@ from test_signposts import RECORDED, TRUSTED, URL
 from ctwl_decoder import Decoder
 from ctwl_decoder.command import main
 from ctwl_decoder.errors import InputUnreadable
-from ctwl_decoder.words import english
+from ctwl_decoder.words import say
 from ctwl_protocol import get_profile
 from ctwl_protocol.registry import bundled
 from ctwl_services.page.build import build_page, policy_of, read_words
@@ -202,7 +202,7 @@ def test_a_verdict_about_registered_marks_comes_before_the_whole_one(page: Any) 
 @pytest.mark.slow
 def test_a_marked_text_gets_two_sentences_and_its_passage(page: Any) -> None:
     read(page, EXAMPLES["marked"]).wait_for()
-    assert page.locator("#verdict").text_content() == english()["found-whole"]
+    assert page.locator("#verdict").text_content() == say("found-whole")
     says, means = page.locator("#says").text_content(), page.locator("#means").text_content()
     assert "Example Forty-Two" in says
     assert "fewer than one in a " in says
@@ -219,7 +219,7 @@ def test_a_marked_text_gets_two_sentences_and_its_passage(page: Any) -> None:
 def test_without_a_finding_nothing_is_coloured(page: Any) -> None:
     page.get_by_role("button", name="Show a text by a person").click()
     read(page).wait_for()
-    assert page.locator("#verdict").text_content() == english()["none"]
+    assert page.locator("#verdict").text_content() == say("none")
     assert "does not show that a person wrote it" in page.locator("#means").text_content()
     assert page.locator("mark").count() == 0
     assert not page.locator("#passages").is_visible()
@@ -233,7 +233,7 @@ def test_without_a_finding_nothing_is_coloured(page: Any) -> None:
 def test_hostile_text_is_shown_as_text(page: Any) -> None:
     """That nothing is loaded, run or complained of, the fixture says."""
     read(page, HOSTILE + EXAMPLES["marked"] + HOSTILE).wait_for()
-    assert page.locator("#verdict").text_content().startswith(english()["found-whole"])
+    assert page.locator("#verdict").text_content().startswith(say("found-whole"))
     assert page.locator("#passages").text_content().startswith(HOSTILE)
     assert page.locator("#passages :not(mark)").count() == 0
 
@@ -266,7 +266,7 @@ def test_what_cannot_be_read_is_refused_with_its_code(page: Any, tmp_path: Path)
     read(page, "  ")
     sync_api.expect(page.get_by_role("status")).to_contain_text("Paste a text first")
     read(page, "Too short.").wait_for()
-    assert page.locator("#verdict").text_content() == english()["short"]
+    assert page.locator("#verdict").text_content() == say("short")
 
 
 @pytest.mark.slow
@@ -365,7 +365,7 @@ def test_words_of_documents_are_read_and_no_tags(page: Any, tmp_path: Path) -> N
         assert box.input_value() == text
     sync_api.expect(status).to_contain_text("more.pdf")
     read(page).wait_for()
-    assert page.locator("#verdict").text_content() == english()["found-whole"]
+    assert page.locator("#verdict").text_content() == say("found-whole")
 
 
 @pytest.mark.slow
@@ -375,7 +375,7 @@ def test_a_container_that_is_pasted_is_opened_or_named(page: Any) -> None:
     for pasted in (files["a.eml"].decode(), base64.encodebytes(files["a.docx"]).decode()):
         read(page, pasted).wait_for()
         assert "What you pasted was" in page.locator("#packed").text_content()
-        assert page.locator("#verdict").text_content() == english()["found-whole"]
+        assert page.locator("#verdict").text_content() == say("found-whole")
     read(page, base64.encodebytes(b"%PDF-1.7" + bytes(200)).decode())
     sync_api.expect(page.get_by_role("status")).to_contain_text("It is a PDF, which is not opened here; copy its words")
     assert page.locator("#result").is_hidden()
@@ -388,7 +388,7 @@ def test_a_reading_can_be_stopped_and_begun_again(page: Any) -> None:
     sync_api.expect(page.get_by_role("status")).to_contain_text("Stopped")
     sync_api.expect(page.get_by_role("button", name=READ)).to_be_enabled(timeout=PATIENCE)
     read(page, EXAMPLES["marked"]).wait_for()
-    assert page.locator("#verdict").text_content() == english()["found-whole"]
+    assert page.locator("#verdict").text_content() == say("found-whole")
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ examples:
   ctwl-decode --keys our.keys letter.txt              a provider opens its users, tests its authenticators
 
 The p-value is the probability that chance alone shows some code this clearly, over all codes and passages searched.
-Below 150 tokens (110 words) a code often does not show. Above it, a code may still not show.
+{advice}
 If no watermark is found, a model may still have written the text.
 exit status: 0 a watermark was found; 1 none was found, or the text is too short (--json tells them apart by "outcome");
 2 an error. Of several texts: 0 a watermark was found in one; else 2 where one was not read; else 1.
@@ -53,11 +53,13 @@ from ctwl_protocol.registry import load_trusted
 from . import several
 from .errors import DecoderError, ExtraMissing, OptionOutOfRange
 from .files import Found, files_in, texts_of
+from .kinds import KINDS
 from .options import STRONG, STRONG_SIZE, add_alpha, add_beacons, add_proxy_options, check_alpha, named_profiles
 from .report.analysis import Analysis
 from .report.model import Report
-from .report.wording import ADD_LIGHT, describe, describe_body, files_missing
+from .report.wording import describe, describe_body, files_missing
 from .text.input import read_bytes, shown, text_of
+from .words import say
 
 if TYPE_CHECKING:
     from .profiles import Decoders
@@ -93,8 +95,8 @@ def _parser() -> argparse.ArgumentParser:
         "files",
         metavar="FILE",
         nargs="*",
-        help="a text in UTF-8, or a folder of such files; with the extra [documents] also a document (DOCX, PPTX, ODT, "
-        "PDF, RTF, EPUB, HTML, mail, notebook, subtitles, chat) or an archive of these; - reads standard input, and so "
+        help="a text in UTF-8, or a folder of such files; with the extra [documents] also other kinds "
+        f"({', '.join(kind.row['file'] for kind in KINDS if kind.opened)}); - reads standard input, and so "
         "does the command without FILE where that is no terminal. Of several texts each gets a line",
     )
     parser.add_argument(
@@ -114,7 +116,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _last_words() -> str:
     """The help after the options."""
-    examples, rest = help_in(__doc__).split("\n\n", 1)
+    examples, rest = help_in(__doc__).format(advice=say("advice")).split("\n\n", 1)
     named_alike = "  To decode a file that is called like a command, write ./serve."
     return f"{examples}\n\n{ADDITIONS.help()}\n{named_alike}\n\n{rest}"
 
@@ -247,7 +249,7 @@ def _reader(arguments: argparse.Namespace) -> Callable[[str, str], Analysis]:
             if arguments.score != "auto":
                 raise
             if isinstance(error, ExtraMissing):
-                raise ExtraMissing(f"{error}. {ADD_LIGHT}") from error
+                raise ExtraMissing(f"{error}. {say('report-add-light')}") from error
             light = decoders.decode(text, score="light", **options)
             raise ProxyNotFound(files_missing(light, error), error.fetch) from error
 

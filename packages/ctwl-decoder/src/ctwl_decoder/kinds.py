@@ -1,13 +1,29 @@
-"""What kind of file bytes are, by what stands in them; a name proves nothing."""
+"""What kind of file bytes are, by what stands in them; a name proves nothing.
+
+``src/documents/kinds.json`` of ctwl-web has a row for each kind, which both readers follow:
+
+- ``name``: what a message calls it; ``advice``: what to do where it is not opened, as the page does not.
+- ``begins``: what text and other bytes begin with; ``bytes``: characters and their place, in a file that is no text.
+- ``pattern``: what a text begins with; ``xml``: the same, after a declaration and comments.
+- ``members``: what all are in a zip of this kind, folders with a ``/``; ``dialect``: how its XML holds words.
+- ``file``, ``forms``: what help and pages call it.
+- ``read``: what is read of it, or a kind of which the same is read; a kind without it is not opened by ``ctwl-decode``.
+  ``browser``: what the page reads of it, if that is something else.
+- ``plain``: words stand in its bytes as they are; ``send``: the page offers to have a service open it.
+
+A kind that is shown otherwise is told here.
+"""
 
 from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
 from .errors import NotOpened
-from .words import document_tables, english, not_opened
+from .words import kind_rows, said, say
 
 _BEGINNING = 1 << 14
 """Bytes of the beginning that tell the kind of a text."""
@@ -21,50 +37,55 @@ class Kind:
     """A kind of file.
 
     Attributes:
-        name: the page's words call it ``kind-NAME``; where it is not opened, they say what to do by ``advice-NAME``.
+        name: its row's.
     """
 
     name: str
 
     @property
+    def row(self) -> dict[str, Any]:
+        """What both readers know of it."""
+        return kind_rows()[self.name]
+
+    @property
     def opened(self) -> bool:
         """Whether its words are read."""
-        return self.name not in _TABLES["closed"]
+        return "read" in self.row
 
     @property
     def called(self) -> str:
         """What a message calls it."""
-        return english()[f"kind-{self.name}"]
+        return say(f"kind-{self.name}")
 
 
-PDF, RTF, FLAT_ODF, HTML, MAIL = (Kind(name) for name in ("pdf", "rtf", "flat-odf", "html", "mail"))
-ZIP, TAR, PACKED, BASE64, QUOTED = (Kind(name) for name in ("zip", "tar", "packed", "base64", "quoted"))
-CHAT, SUBTITLES, WIDE = (Kind(name) for name in ("chat", "subtitles", "wide"))
-LINK = Kind("link")
+KINDS = tuple(map(Kind, kind_rows()))
+PDF, MAIL, CHAT, WIDE, QUOTED, BASE64, ZIP, LINK = map(
+    Kind, ("pdf", "mail", "chat", "wide", "quoted", "base64", "zip", "link")
+)
 
-_TABLES = document_tables()
-_MAGIC = tuple((magic.encode("latin-1"), place, Kind(name)) for magic, place, name in _TABLES["magic"])
-"""Bytes, the place where they stand, and the kind that they show in a file that is no text; words may have them too."""
-
-_SIGNS = {sign.encode("latin-1"): Kind(name) for sign, name in _TABLES["signs"]}
-"""What text and other bytes begin with, and the kind that it shows."""
+_SIGNS = [(sign.encode("latin-1"), kind) for kind in KINDS for sign in kind.row.get("begins", ())]
+_MAGIC = [(magic.encode("latin-1"), place, kind) for kind in KINDS for magic, place in kind.row.get("bytes", ())]
 
 _CONTROL = re.compile(rb"[\0-\x06\x0e-\x1a\x1c-\x1f]")
 """No text has these characters."""
 
-_XML = rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--(?:(?!-->).){0,2000}-->\s*)*"
-_HTML = re.compile(_XML + rb"<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
-_FLAT_ODF = re.compile(_XML + rb"<office:document\b", re.S)
+_XML = r"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--(?:(?!-->)[\s\S]){0,2000}-->\s*)*"
+
+
+def _pattern(row: dict[str, Any]) -> re.Pattern[bytes] | None:
+    """What a text of a kind begins with; None where no pattern shows it."""
+    if "xml" in row:
+        return re.compile(f"{_XML}{row['xml']}".encode("latin-1"), re.I)
+    return re.compile(row["pattern"].encode("latin-1")) if "pattern" in row else None
+
+
+_PATTERNS = [(pattern, kind) for kind in KINDS if (pattern := _pattern(kind.row))]
 _HEADER = rb"[A-Za-z][A-Za-z0-9-]{0,60}:[^\n]*\n(?:[ \t][^\n]*\n)*"  # one way to match a line end, or time doubles
 _MAIL = re.compile(rb"(?:From [^\n]*\n)?(?:" + _HEADER + rb"){2,400}\r?\n")
 _OF_MAIL = re.compile(rb"^(?:mime-version|message-id|received|return-path|content-[a-z-]+|date):", re.I | re.M)
 _ENCODED = re.compile(rb"^content-transfer-encoding:\s*(?:base64|quoted-printable)", re.I | re.M)
 _CHAT = re.compile(
     rb"""(?:\xef\xbb\xbf)?(?:\s*[{\[]|(?:[0-9a-z]:["{\[][^\n]*\n){2})|(?:[^\n]{0,80}\n){0,20}[^\n{]{0,80}\bdata: ?\{"""
-)
-_SUBTITLES = re.compile(
-    rb"(?:\xef\xbb\xbf)?(?:WEBVTT\b|\[Script Info\]|\s*\d+[ \t\r]*\n\s*\d+:\d\d:\d\d[,.]\d+ *-->|"
-    rb"\d+:\d\d:\d\d\.\d+,\d+:\d\d:\d\d\.\d+\s*\n)"
 )
 _BASE64 = re.compile(rb"(?:data:[^,\s]{0,100};base64,)?([A-Za-z0-9+/_\s-]{100,}+)={0,2}\s*")
 _RUN = re.compile(rb"\s*[A-Za-z0-9+/_-]{50}")
@@ -78,7 +99,7 @@ def outer_kind(data: bytes) -> Kind | None:
 
     Documents that are zip archives are so called.
     """
-    if sign := next((kind for sign, kind in _SIGNS.items() if data.startswith(sign)), None):
+    if sign := next((kind for sign, kind in _SIGNS if data.startswith(sign)), None):
         return sign
     is_text = _is_text(data[:1024])
     found = next((kind for magic, place, kind in _MAGIC if data.startswith(magic, place)), None)
@@ -107,7 +128,14 @@ def _kind_of_text(data: bytes) -> Kind | None:
         return BASE64
     if len(_SOFT_BREAK.findall(beginning)) > 2 and not _NOT_QUOTED.search(beginning):
         return QUOTED
-    return next((kind for pattern, kind in _PATTERNS if pattern.match(beginning)), None)
+    found = next((kind for pattern, kind in _PATTERNS if pattern.match(beginning)), None)
+    return found or (CHAT if _CHAT.match(beginning) else None)
+
+
+def kind_of_zip(names: Collection[str]) -> Kind:
+    """The kind of a zip by the names of its members."""
+    known = {*names, *(name[: name.index("/") + 1] for name in names if "/" in name)}
+    return next((kind for kind in KINDS if "members" in kind.row and known.issuperset(kind.row["members"])), ZIP)
 
 
 def _head_of_mail(data: bytes) -> bytes | None:
@@ -118,22 +146,16 @@ def _head_of_mail(data: bytes) -> bytes | None:
 
 def refusal(kind: Kind) -> NotOpened:
     """Why a file of a kind is not opened."""
-    return NotOpened(not_opened(kind.name))
+    return NotOpened(said("refused-not-opened", kind=kind.called, advice=say(f"advice-{kind.name}")))
 
 
 def hides_words(text: str) -> Kind | None:
     """The kind of a text that is a container, so that its words cannot be read in it; None where they can."""
     data = text.encode("utf-8", "surrogatepass")
     kind = outer_kind(data)
-    seen = kind in _READABLE or (kind == MAIL and not _ENCODED.search(data))
-    return None if seen else kind
-
-
-_READABLE = (HTML, FLAT_ODF, CHAT, SUBTITLES)
-"""Kinds in whose bytes the words stand as they are."""
-
-_LINK = re.compile(rb"\s*https?://\S+\s*\Z")
-_PATTERNS = ((_HTML, HTML), (_LINK, LINK), (_FLAT_ODF, FLAT_ODF), (_SUBTITLES, SUBTITLES), (_CHAT, CHAT))
+    if kind is None or kind.row.get("plain") or (kind == MAIL and not _ENCODED.search(data)):
+        return None
+    return kind
 
 
 def base64_in(data: bytes) -> bytes | None:

@@ -11,8 +11,9 @@ from ctwl_protocol.command import closed_output_is_fine, harmless
 
 from .errors import DecoderError, InputTooLarge, NotText
 from .files import Found, texts_of
-from .report.model import ENOUGH_TOKENS, Report
-from .report.wording import NO_PROOF, READ_TOGETHER, format_p_value, headline, not_tried, why_none
+from .report.model import Report
+from .report.wording import format_p_value, headline, not_tried, why_none
+from .words import ENOUGH_TOKENS, say
 
 
 @dataclass(frozen=True)
@@ -96,8 +97,8 @@ def in_all(verdicts: Sequence[Verdict], alpha: float) -> str:
         lines.append(f"Each was read by {' and '.join(profiles)}; its p-value pays for {len(profiles)} profiles.")
     lines += not_tried([*missing.values()])
     if sum(not report.detected and report.tokens < ENOUGH_TOKENS for report in reports) > 1:
-        lines.append(READ_TOGETHER)
-    return "\n".join([*lines, *([NO_PROOF] if outcomes["none"] else [])])
+        lines.append(say("report-together"))
+    return "\n".join([*lines, *([say("no-proof")] if outcomes["none"] else [])])
 
 
 def as_json(verdicts: Sequence[Verdict]) -> str:

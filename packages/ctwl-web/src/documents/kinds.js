@@ -1,6 +1,6 @@
 /** What kind of file bytes are, by what stands in them; a name proves nothing. */
 import { toBinary } from "./binary.js";
-import TABLES from "./tables.json" with { type: "json" };
+import ROWS from "./kinds.json" with { type: "json" };
 
 /** Bytes of the beginning that tell the kind of a text. */
 const BEGINNING = 2 ** 14;
@@ -8,15 +8,24 @@ const BEGINNING = 2 ** 14;
 /** Bytes of the head of a mail: one to many people that passed many servers has tens of thousands. */
 const HEAD = 2 ** 18;
 
-/** Bytes as characters, the place where they stand, and the kind that they show in a file that is no text: words may have them, too. */
-const MAGIC = [...TABLES.magic, ["\xff\xfe", 0, "utf-16le"], ["\xfe\xff", 0, "utf-16be"]];
-/** Kinds that bytes show, and that are not opened unless a zip file is a document. */
-export const SHOWN = [...TABLES.magic.map(([, , kind]) => kind), ...TABLES.signs.map(([, kind]) => kind), "sheet"];
+/** What both readers know of each kind, by its name; `ctwl_decoder/kinds.py` says what the rows have. */
+export const KINDS = ROWS;
+
+/** Each of a list that some kinds have, with the kind's name. */
+const all = (list) => Object.entries(KINDS).flatMap(([kind, row]) => (row[list] ?? []).map((each) => [each, kind]));
+
+const SIGNS = all("begins");
+/** Bytes as characters with the place where they stand in a file that is no text: words may have them, too. */
+const MAGIC = [...all("bytes"), [["\xff\xfe", 0], "utf-16le"], [["\xfe\xff", 0], "utf-16be"]];
+const XML = String.raw`(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--(?:(?!-->)[^]){0,2000}-->\s*)*`;
+/** What the beginning of a text shows. */
+const PATTERNS = Object.entries(KINDS).flatMap(([kind, { xml, pattern }]) => {
+  if (xml) return [[new RegExp(`^${XML}${xml}`, "i"), kind]];
+  return pattern ? [[new RegExp(`^${pattern}`), kind]] : [];
+});
 
 /** No text has these characters. */
 const CONTROL = /[\0-\x06\x0e-\x1a\x1c-\x1f]/;
-const FLAT_ODF = /^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--(?:(?!-->)[^]){0,2000}-->\s*)*<office:document\b/;
-const HTML = /^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--(?:(?!-->)[^]){0,2000}-->\s*)*<(?:!doctype\s+html|html|head|body)\b/i;
 const MAIL = /^(?:From [^\n]*\n)?(?:[A-Za-z][A-Za-z0-9-]{0,60}:[^\n]*\n(?:[ \t][^\n]*\n)*){2,400}\r?\n/;
 const MAIL_NAMES = /^(?:mime-version|message-id|received|return-path|content-transfer-encoding|date):/im;
 /** Begins base64 that is an address of its own. */
@@ -27,26 +36,21 @@ const SOFT_BREAK = /^[^\n]{49,74}[^\n=]=\r?$/gm;
 const NOT_QUOTED = /=(?![0-9A-Fa-f]{2}|[ \t]*\r?(?:\n|(?![^]))|[0-9A-Fa-f](?![^]))/;
 const STREAM = /^(?:[^\n]{0,80}\n){0,20}?[^\n{]{0,80}\bdata: ?\{[^\n]*\n(?:[^\n]{0,80}\n){0,4}?[^\n{]{0,80}\bdata: ?\{/;
 const JSON_START = /^(?:\xef\xbb\xbf)?(?:\s*(?:\[\s*)?\{\s*"[^"\n]{0,200}"\s*:|(?:[0-9a-z]:["{\[][^\n]*\n){2})/;
-const SUBTITLES = /^(?:\xef\xbb\xbf)?(?:WEBVTT\b|\[Script Info\]|\s*\d+[ \t\r]*\n\s*\d+:\d\d:\d\d[,.]\d+ *-->|\d+:\d\d:\d\d\.\d+,\d+:\d\d:\d\d\.\d+\s*\n)/;
-const LINK = /^\s*https?:\/\/\S+\s*$/;
-
 /** The kind of a file; null for plain text, and for what nobody knows. */
 export function kindOf(bytes) {
   const beginning = toBinary(bytes.subarray(0, BEGINNING));
-  const sign = TABLES.signs.find(([start]) => beginning.startsWith(start))?.[1];
+  const sign = SIGNS.find(([start]) => beginning.startsWith(start))?.[1];
   if (sign) return sign;
   const text = isText(bytes.subarray(0, 1024));
-  const found = MAGIC.find(([magic, place]) => beginning.startsWith(magic, place))?.[2];
+  const found = MAGIC.find(([[magic, place]]) => beginning.startsWith(magic, place))?.[1];
   if (found && !text) return found;
   const ends = toBinary(bytes.subarray(-1024)).includes("%%EOF");
   if (beginning.slice(0, 1024).includes("%PDF-") && (!text || ends)) return "pdf"; // a header may stand before it
   const wide = wideCharset(bytes);
   if (wide) return wide;
-  if (HTML.test(beginning)) return "html";
-  if (LINK.test(beginning)) return "link";
-  if (FLAT_ODF.test(beginning)) return "flat-odf";
+  const shown = PATTERNS.find(([pattern]) => pattern.test(beginning))?.[1];
+  if (shown) return shown;
   if (MAIL_NAMES.test(MAIL.exec(toBinary(bytes.subarray(0, HEAD)))?.[0] ?? "")) return "mail";
-  if (SUBTITLES.test(beginning)) return "subtitles";
   if (STREAM.test(beginning) || JSON_START.test(beginning)) return "chat";
   const run = LONG_RUN.exec(beginning.replace(DATA, ""))?.[0] ?? "";
   const mixed = [/[A-Z]/, /[a-z]/, /[0-9]/].every((some) => some.test(run)); // a gene is no base64
@@ -82,9 +86,7 @@ function wideCharset(bytes) {
 
 /** The kind of what a zip file has, by its directory. */
 export function kindOfZip(directory) {
-  if (directory.has("META-INF/container.xml")) return "epub";
-  if (directory.has("content.xml") && directory.has("mimetype")) return "odf";
-  if (!directory.has("[Content_Types].xml")) return "zip";
-  const folders = new Set(Array.from(directory.keys(), (name) => name.slice(0, name.indexOf("/"))));
-  return TABLES.folders[Object.keys(TABLES.folders).find((folder) => folders.has(folder))] ?? "zip";
+  const folders = Array.from(directory.keys(), (name) => name.slice(0, name.indexOf("/") + 1));
+  const known = new Set([...directory.keys(), ...folders]);
+  return Object.keys(KINDS).find((kind) => KINDS[kind].members?.every((name) => known.has(name))) ?? "zip";
 }

@@ -1,9 +1,9 @@
 /** Documents that are XML in a zip: DOCX and PPTX, OpenDocument, EPUB. Deleted words and comments are not read. */
 import { WORDS } from "./budget.js";
 import { decoded, wordsOf } from "./html.js";
+import { KINDS } from "./kinds.js";
 import { parse } from "./markup.js";
 import { sound } from "./refused.js";
-import TABLES from "./tables.json" with { type: "json" };
 import { member } from "./zip.js";
 
 const RELATED = /^word\/_rels\/document\d*\.xml\.rels$/;
@@ -15,7 +15,9 @@ const MOST_SPACES = 100;
  * How a kind of XML holds words, elements by their local names: `parts`, the parts that have words; `paragraphs`; `words`,
  * whose text is words; `breaks`, what stands for an empty element; `unread`, what is left out.
  */
-export const DIALECTS = Object.fromEntries(Object.entries(TABLES.dialects).map(([name, given]) => [name, dialect(given)]));
+export const DIALECTS = Object.fromEntries(
+  Object.entries(KINDS).filter(([, row]) => row.dialect).map(([name, row]) => [name, dialect(row.dialect)]),
+);
 
 function dialect({ parts, breaks, ...names }) {
   const sets = Object.entries(names).map(([name, elements]) => [name, new Set(elements.split(" "))]);

@@ -23,29 +23,33 @@ export async function openDocument(bytes) {
   return { left: [], ...found };
 }
 
+/** What opens a kind: `{text, left}` of bytes, and of a zip's directory where they are one. */
+const OPENERS = {
+  epub: (bytes, { directory, budget }) => wordsOfBook(bytes, directory, budget),
+  "flat-odf": (bytes) => ({ text: wordsOfPart(bytes, DIALECTS.odf) }),
+  html: (bytes) => ({ text: wordsOf(decoded(bytes)) }),
+  mail: (bytes, { budget }) => wordsOfMail(bytes, budget),
+  base64: (bytes, { budget, depth }) => opened(fromBase64(plain(bytes).replace(DATA, "")), budget, depth + 1),
+  chat: (bytes) => ({ text: wordsOfChat(plain(bytes)) ?? plain(bytes) }),
+  subtitles: (bytes) => ({ text: wordsOfSubtitles(plain(bytes)) }),
+  quoted: (bytes) => ({ text: plain(fromQuoted(toBinary(bytes))) }),
+  ...Object.fromEntries(Object.keys(DIALECTS).map((kind) => [kind, (bytes, more) => ofOffice(bytes, { ...more, kind })])),
+};
+
 async function opened(bytes, budget, depth) {
   sound(depth <= DEPTH, "nested", `more than ${DEPTH} files are packed in each other`);
   let kind = kindOf(bytes);
   const directory = kind === "zip" ? directoryOf(bytes) : null;
   if (directory) kind = kindOfZip(directory);
-  if (kind === "epub") return { kind, ...(await wordsOfBook(bytes, directory, budget)) };
-  if (DIALECTS[kind] && directory) return { kind, ...(await ofOffice(bytes, directory, budget, kind, depth)) };
-  if (directory) throw new NotOpened(kind);
-  if (kind !== "mail") budget.read(bytes.length);
+  else if (kind !== "mail") budget.read(bytes.length);
   if (kind?.startsWith("utf-16")) return opened(new TextEncoder().encode(plain(bytes, kind)), budget, depth + 1);
-  if (kind === "flat-odf") return { kind, text: wordsOfPart(bytes, DIALECTS.odf) };
-  if (kind === "html") return { kind, text: wordsOf(decoded(bytes)) };
-  if (kind === "mail") return { kind, ...wordsOfMail(bytes, budget) };
-  if (kind === "base64") return { ...(await opened(fromBase64(plain(bytes).replace(DATA, "")), budget, depth + 1)), kind };
-  if (kind === "chat") return { kind, text: wordsOfChat(plain(bytes)) ?? plain(bytes) };
-  if (kind === "subtitles") return { kind, text: wordsOfSubtitles(plain(bytes)) };
-  if (kind === "quoted") return { kind, text: plain(fromQuoted(toBinary(bytes))) };
-  if (kind !== null) throw new NotOpened(kind);
-  return { kind, text: plain(bytes) };
+  if (kind === null) return { kind, text: plain(bytes) };
+  if (!Object.hasOwn(OPENERS, kind)) throw new NotOpened(kind);
+  return { ...(await OPENERS[kind](bytes, { directory, budget, depth })), kind };
 }
 
 /** The words of an office document and of the files that are a part of its text. */
-async function ofOffice(bytes, directory, budget, kind, depth) {
+async function ofOffice(bytes, { directory, budget, depth, kind }) {
   const { text, chunks, left } = await wordsOfOffice(bytes, directory, budget, DIALECTS[kind]);
   const texts = [text];
   for (const [name, chunk] of chunks) {

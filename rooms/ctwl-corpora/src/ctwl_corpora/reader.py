@@ -11,7 +11,8 @@ from typing import Any, ClassVar, Literal
 
 from ctwl_decoder import Decoder, Decoders, Reading, Screened, Search, open_proxies, paying
 from ctwl_decoder.errors import ExtraMissing, InputTooLarge, NotText
-from ctwl_decoder.report import ADD_LIGHT, Outcome, Report
+from ctwl_decoder.report import Outcome, Report
+from ctwl_decoder.words import say
 from ctwl_protocol import CTWLError
 
 from .errors import ScanSettingsDiffer, TextMissing
@@ -139,7 +140,7 @@ class BatchReader:
         try:
             return Decoders(decoders, optional=self.settings.profiles is None).load()
         except ExtraMissing as error:
-            raise ExtraMissing(f"{error}. {ADD_LIGHT}") from error
+            raise ExtraMissing(f"{error}. {say('report-add-light')}") from error
 
     def _arithmetic(self, decoders: Sequence[Decoder]) -> str:
         if self.settings.light:

@@ -1,11 +1,31 @@
-"""Why a part of a file has no words."""
+"""Parts of a file: their bytes, their text, or why they have no words."""
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
+from typing import NamedTuple
+
 from ctwl_decoder.errors import DecoderError, DocumentRefused
+from ctwl_decoder.files import text_of
 
 AS_TEXT = "save its words as plain text (UTF-8)"
 """What helps with any document."""
+
+
+class Member(NamedTuple):
+    """A part of a container, or why it is not read; what is packed alone has no name."""
+
+    name: str
+    data: bytes | DecoderError
+
+
+def plain(data: bytes) -> str:
+    """The text in bytes of UTF-8.
+
+    Raises:
+        NotText: they are not.
+    """
+    return text_of(data.removeprefix(BOM_UTF8), "it")
 
 
 def broken(error: Exception) -> DecoderError:

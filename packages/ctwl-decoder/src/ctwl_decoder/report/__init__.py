@@ -1,12 +1,11 @@
 """What was found, as data, words, a terminal page and an HTML page."""
 
 from .analysis import Analysis
-from .model import CHAT_TOKENS, ENOUGH_TOKENS, ENOUGH_WORDS, Data, Outcome, Report, Signpost
+from .model import Data, Outcome, Report, Signpost
 from .signposts import Resolution, resolve_code, resolve_provider, signpost
-from .wording import ADD_LIGHT, SUITS_KIND, caveats, describe, format_p_value, headline, not_here, why_none
+from .wording import caveats, describe, format_p_value, headline, not_here, why_none
 
 __all__ = [
-    "ADD_LIGHT", "CHAT_TOKENS", "ENOUGH_TOKENS", "ENOUGH_WORDS", "SUITS_KIND", "Analysis", "Data", "Outcome", "Report",
-    "Resolution", "Signpost", "caveats", "describe", "format_p_value", "headline", "not_here", "resolve_code",
-    "resolve_provider", "signpost", "why_none",
+    "Analysis", "Data", "Outcome", "Report", "Resolution", "Signpost", "caveats", "describe", "format_p_value",
+    "headline", "not_here", "resolve_code", "resolve_provider", "signpost", "why_none",
 ]  # fmt: skip

@@ -13,20 +13,9 @@ from operator import itemgetter
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from ..words import say
 from .analysis import Analysis, evidence_level
-from .wording import (
-    HITS_MEAN,
-    LIKELIEST_MEANS,
-    LIKELIEST_SHOWN,
-    ROUGH,
-    caveats,
-    describe_origin,
-    describe_record,
-    format_p_value,
-    headline,
-    means,
-    tried,
-)
+from .wording import caveats, describe_origin, describe_record, format_p_value, headline, means, tried
 
 _MOST = 20_000
 """Tokens of the text that a page shows. Chosen by hand: browsers stay quick, and few texts are longer."""
@@ -38,6 +27,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 40, 890, 10, 160
 """The curve's edges in the coordinates of the template's SVG."""
 
 _PAGES = Environment(loader=PackageLoader("ctwl_decoder"), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+_PAGES.globals["say"] = say
 _PAGES.filters |= {
     "p_value": format_p_value, "origin": describe_origin, "record": describe_record, "means": means,
 }  # fmt: skip
@@ -73,11 +63,7 @@ def html_report(analysis: Analysis, asks: Sequence[Ask] = ()) -> str:
         title=headline(report),
         caveats=caveats(report),
         asks=asks,
-        rough=ROUGH,
-        hits_mean=HITS_MEAN,
         tried=tried(report.profiles),
-        likeliest_shown=LIKELIEST_SHOWN,
-        likeliest_means=LIKELIEST_MEANS,
         tokens=tokens,
         curve=_curve(analysis) if tokens else None,
         summed=_SUM,

@@ -15,17 +15,6 @@ from ..text.variants import HiddenKind
 
 Outcome: TypeAlias = Literal["found", "none", "too-short"]
 
-ENOUGH_TOKENS = 150
-"""Tokens below which a code often does not show (``evaluation/reading/lengths.py``)."""
-
-ENOUGH_WORDS = 110
-"""About as many words of English."""
-
-CHAT_TOKENS = 400
-"""Tokens from which a code mostly shows in articles that a chat gives, by larger models too
-(``evaluation/reading/models.py``)."""
-
-
 _Count: TypeAlias = Annotated[int, Field(ge=0)]
 _Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 _ATTRIBUTE = re.compile(r"^    (\w+): (.+(?:\n {8}.+)*)", re.M)

@@ -11,8 +11,9 @@ from ctwl_protocol import Beacon
 from ctwl_protocol.records.beacon import BEACON_FIELDS, check_field
 from ctwl_protocol.registry import Trusted
 
+from ..words import say
 from .model import BetterReader, Data, Signpost, Span
-from .wording import ask_there, no_detector, read_better
+from .wording import no_detector, read_better
 
 
 class Resolution(Data):
@@ -51,7 +52,7 @@ def signpost(registry: Trusted, provider: int) -> Signpost | None:
     if owner is None or owner.detector is None or owner.state == "revoked":
         return None
     named = {"name": owner.name, "scheme": owner.detector.scheme, "url": owner.detector.url}
-    return Signpost(provider=provider, **named, says=ask_there(**named))
+    return Signpost(provider=provider, **named, says=say("ask", **named))
 
 
 def signposts(registry: Trusted, spans: Iterable[Span]) -> list[Signpost]:

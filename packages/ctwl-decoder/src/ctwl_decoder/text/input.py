@@ -9,8 +9,8 @@ import sys
 from ctwl_protocol.files import read_bounded, what_helps
 
 from ..errors import InputTooLarge, InputUnreadable, NotOpened, NotText
+from ..kinds import LINK, refusal
 from ..options import MAX_BYTES
-from ..words import not_opened
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -58,7 +58,7 @@ def read_bytes(name: str, most: int = MAX_BYTES) -> bytes:
         raise InputUnreadable(f"{name} is a folder, and one file is asked for; name a file in it") from error
     except OSError as error:
         if _ADDRESS.match(name):
-            raise NotOpened(f"{name}: {not_opened('link')}") from error
+            raise NotOpened(f"{name}: {refusal(LINK)}") from error
         if error.errno == errno.EFBIG:
             raise InputTooLarge(f"{shown(name)} has more than {most} bytes; cut it into parts") from error
         raise InputUnreadable(f"cannot read {shown(name)}: {error.strerror}{what_helps(error)}") from error

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from ctwl_decoder.files import normalized
 from ctwl_decoder.options import ALPHA, check_alpha
-from ctwl_decoder.report import SUITS_KIND, format_p_value
+from ctwl_decoder.report import format_p_value
+from ctwl_decoder.words import say
 from ctwl_protocol import Profile, get_profile, published_names
 from ctwl_protocol.errors import ProfileMalformed, ProfileNotPrivate, ProofUncertified
 from ctwl_protocol.profile.private import certificate_of, certified
@@ -142,8 +143,8 @@ def _carried(proof: Proof, decoder: Decoder, keys: int, alpha: float) -> str:
     charged = f"{keys} certified key" + ("s" if keys > 1 else "")
     words = f"p = {format_p_value(min(1.0, report.p_value * keys))}: {format_p_value(report.p_value)} times {charged}"
     if not report.detected:
-        hope = SUITS_KIND if report.p_value <= report.alpha else "a longer text may"
-        raise ProofUnfounded(f"the text does not show a code clearly enough, {words}; {hope}")
+        hope = say("held-e-value") if report.p_value <= report.alpha else "A longer text may"
+        raise ProofUnfounded(f"the text does not show a code clearly enough, {words}. {hope}")
     if proof.code not in {span.code for span in report.spans}:
         raise ProofUnfounded(f"the text carries the code {report.code}, and the proof is of {proof.code}")
     return f"{proof.code}, {words}"

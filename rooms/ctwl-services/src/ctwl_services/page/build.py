@@ -17,8 +17,7 @@ from typing import Protocol
 
 from ctwl_decoder.errors import InputUnreadable, OptionOutOfRange
 from ctwl_decoder.options import MAX_CHARACTERS
-from ctwl_decoder.report import CHAT_TOKENS, ENOUGH_TOKENS, ENOUGH_WORDS
-from ctwl_decoder.words import english
+from ctwl_decoder.words import numbered, page_words
 from ctwl_protocol.files import open_file
 from ctwl_protocol.profile import OFFLINE, Profile
 from ctwl_protocol.registry import Trusted
@@ -47,8 +46,9 @@ def read_words(path: Path | None = None) -> dict[str, str]:
     Raises:
         InputUnreadable: the file cannot be read, is no JSON object, or lacks words.
     """
+    words = page_words()
     if path is None:
-        return _numbered(english())
+        return numbered(words)
     try:
         with open_file(path) as file:
             found = json.load(file)
@@ -56,18 +56,10 @@ def read_words(path: Path | None = None) -> dict[str, str]:
         raise InputUnreadable(f"cannot read words from {path}: {error}") from error
     if not isinstance(found, dict):
         raise InputUnreadable(f"{path} holds no JSON object; translate what --print-words prints")
-    missing = [name for name in english() if not isinstance(found.get(name), str)]
+    missing = [name for name in words if not isinstance(found.get(name), str)]
     if missing:
         raise InputUnreadable(f"{path} has no words for {', '.join(missing)}; --print-words prints them in English")
-    return _numbered({name: found[name] for name in english()})
-
-
-def _numbered(words: dict[str, str]) -> dict[str, str]:
-    """Words with the numbers that the command's have too."""
-    numbers = {"enough_tokens": ENOUGH_TOKENS, "enough_words": ENOUGH_WORDS, "chat_tokens": CHAT_TOKENS}
-    for name, number in numbers.items():
-        words = {key: text.replace(f"{{{name}}}", str(number)) for key, text in words.items()}
-    return words
+    return numbered({name: found[name] for name in words})
 
 
 def build_page(

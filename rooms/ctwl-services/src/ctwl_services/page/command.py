@@ -10,10 +10,12 @@ A translation is a file: copy the words that --print-words prints, translate the
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from ctwl_decoder.options import named_profiles
+from ctwl_decoder.words import page_words
 from ctwl_protocol import get_profile
 from ctwl_protocol.command import closed_output_is_fine, command_parser, help_in
 from ctwl_protocol.environment import PROFILE, REGISTRY
@@ -22,7 +24,6 @@ from ctwl_protocol.profile import read_by_default
 from ctwl_protocol.registry import load_trusted
 
 from .build import build_page, read_words
-from .bundle import web_folder
 
 
 def main(argv: Sequence[str]) -> int:
@@ -41,7 +42,7 @@ def main(argv: Sequence[str]) -> int:
     arguments = parser.parse_args(argv)
     if arguments.print_words:
         with closed_output_is_fine():
-            print((web_folder() / "page" / "words.en.json").read_text(encoding="utf-8"), end="")
+            print(json.dumps(page_words(), ensure_ascii=False, indent=2))
         return 0
     if arguments.out is None:
         parser.error("name a folder for the page: --out FOLDER")

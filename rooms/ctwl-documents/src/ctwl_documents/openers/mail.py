@@ -11,15 +11,23 @@ from email.errors import MissingHeaderBodySeparatorDefect
 from email.message import EmailMessage
 from typing import cast
 
-from . import html
-from .archives import Member, sound
-from .budget import Budget, OverBudget
-from .found import broken
+from .. import html
+from ..budget import Budget, OverBudget
+from ..found import Member, broken, plain
+from . import opens
+from .archives import sound
 
 _FIRST = re.compile(rb"^From [^\n]*\n(?=[A-Za-z-]+:)", re.M)
 """The line before each mail in a file of several."""
 
 
+@opens("quoted")
+def unquoted(data: bytes, _: Budget) -> str:
+    """The text that quoted-printable text is of."""
+    return plain(quopri.decodestring(data))
+
+
+@opens("mail")
 def members(data: bytes, budget: Budget) -> Iterator[Member]:
     """The words of each mail, and its attachments.
 

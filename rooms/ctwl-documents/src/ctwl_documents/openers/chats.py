@@ -15,6 +15,10 @@ from typing import Any
 from ctwl_decoder.errors import DocumentRefused
 from ctwl_decoder.words import said
 
+from ..budget import Budget
+from ..found import plain
+from . import opens
+
 _WRITERS = frozenset({"assistant", "model", "ai", "bot", "gpt", "chatgpt", "claude", "gemini", "copilot", "llm"})
 _PEOPLE = frozenset({"user", "human", "system", "developer", "tool", "function", "prompter", "customer"})
 _WHO = ("role", "from", "sender", "author", "user", "username")
@@ -64,6 +68,12 @@ _SHARE = 5
 
 _SHORT = 12
 """Characters of a piece in a script without spaces."""
+
+
+@opens("chat")
+def read(data: bytes, _: Budget) -> str:
+    """What a model wrote; all of JSON that is no chat."""
+    return words_of(plain(data)) or plain(data)
 
 
 def words_of(text: str) -> str | None:

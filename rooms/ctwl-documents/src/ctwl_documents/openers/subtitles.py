@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ..budget import Budget
+from ..found import plain
+from . import opens
+
 _TIMES = re.compile(r"(?:\d+:)?\d+:\d+[,.]\d+(?:\s*-->|,\d+:\d+:\d+\.\d+\s*$)")
 _TAGS = re.compile(r"<[^<>]{0,100}>|\{\\[^{}]{0,100}\}")
 _NOT_SHOWN = re.compile(r"(?:WEBVTT|NOTE|STYLE|REGION)\b")
@@ -12,9 +16,10 @@ _DIALOGUE = re.compile(r"^Dialogue:(?:[^,\n]*,){9}(.*)$", re.M)
 """A line of ASS; its tenth field has the words."""
 
 
-def words_of(text: str) -> str:
+@opens("subtitles")
+def words_of(data: bytes, _: Budget) -> str:
     """The words, in one paragraph: their breaks are the screen's. A line that the next cue shows again counts once."""
-    text = text.replace("\r\n", "\n").strip()
+    text = plain(data).replace("\r\n", "\n").strip()
     lines = list(_lines(text)) if not text.startswith("[Script Info]") else _DIALOGUE.findall(text)
     words = [" ".join(_TAGS.sub("", line.replace("\\N", " ")).split()) for line in lines]
     shown = [line for line in words if line]

@@ -7,12 +7,17 @@ import re
 
 from striprtf import striprtf
 
+from ..budget import Budget
+from . import opens
+
 _CODE_PAGE = re.compile(r"\\ansicpg(\d{1,5})")
 
 
-def words_of(text: str) -> str:
+@opens("rtf")
+def words_of(data: bytes, _: Budget) -> str:
     """The words of an RTF document."""
-    return str(striprtf.rtf_to_text(_CODE_PAGE.sub(_known, text), errors="ignore")).strip()
+    text = _CODE_PAGE.sub(_known, data.decode("cp1252", "replace"))
+    return str(striprtf.rtf_to_text(text, errors="ignore")).strip()
 
 
 def _known(named: re.Match[str]) -> str:

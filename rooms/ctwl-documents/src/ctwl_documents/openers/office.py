@@ -10,16 +10,21 @@ import posixpath
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 from urllib.parse import unquote
 from zipfile import ZipFile
 
 from ctwl_decoder.errors import DocumentRefused
-from ctwl_decoder.words import document_tables, said
+from ctwl_decoder.kinds import KINDS
+from ctwl_decoder.words import said
 
-from . import html
-from .archives import Member, member, open_zip
-from .budget import Budget, OverBudget
-from .markup import parse
+from .. import html
+from ..budget import Budget, OverBudget
+from ..found import Member
+from ..markup import parse
+from . import opens
+from .archives import member, open_zip
 
 _RELATED = re.compile(r"word/_rels/document\d*\.xml\.rels")
 
@@ -46,13 +51,12 @@ class _Dialect:
     unread: frozenset[str]
 
 
-def _dialect(name: str) -> _Dialect:
-    given = document_tables()["dialects"][name]
+def _dialect(given: Mapping[str, Any]) -> _Dialect:
     sets = {key: frozenset(given[key].split()) for key in ("paragraphs", "words", "unread")}
     return _Dialect(parts=re.compile(given["parts"]), breaks=given["breaks"], **sets)
 
 
-DOCX, PPTX, ODF = map(_dialect, ("docx", "pptx", "odf"))
+_DIALECTS = {kind.name: _dialect(kind.row["dialect"]) for kind in KINDS if "dialect" in kind.row}
 
 
 def read(data: bytes, budget: Budget, dialect: _Dialect) -> tuple[str, list[Member]]:
@@ -66,6 +70,20 @@ def read(data: bytes, budget: Budget, dialect: _Dialect) -> tuple[str, list[Memb
         parts = [member(packed, name, budget) for name in sorted(names, key=_in_order)]
         chunks = [_member_or_refusal(packed, name, budget) for name in _chunks(packed, budget)]
     return "\n\n".join(filter(None, (words_of(part, dialect) for part in parts))), chunks
+
+
+for _name, _one in _DIALECTS.items():
+    opens(_name)(partial(read, dialect=_one))
+
+
+@opens("flat-odf")
+def read_flat(data: bytes, _: Budget) -> str:
+    """The words of a document of OpenDocument that is one file of XML.
+
+    Raises:
+        DocumentRefused: it is broken.
+    """
+    return words_of(data, _DIALECTS["odf"])
 
 
 def _chunks(packed: ZipFile, budget: Budget) -> list[str]:
@@ -142,6 +160,7 @@ def _joined(paragraphs: list[list[str]]) -> str:
     return ("\n".join(texts) if spaced else "\n\n".join(full)).strip()
 
 
+@opens("epub")
 def read_epub(data: bytes, budget: Budget) -> tuple[str, list[Member]]:
     """The words of a book's chapters, in the order in which they are read, and what of them is missing.
 

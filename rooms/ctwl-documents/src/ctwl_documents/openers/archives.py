@@ -14,22 +14,16 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BytesIO
-from typing import Any, NamedTuple
+from typing import Any
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
-from ctwl_decoder.errors import DecoderError, DocumentRefused, NotText
+from ctwl_decoder.errors import DocumentRefused, NotText
 from ctwl_decoder.kinds import base64_in, wide_charset
 from ctwl_decoder.words import said
 
-from .budget import Budget, OverBudget
-
-
-class Member(NamedTuple):
-    """A part of a container, or why it is not read; what is packed alone has no name."""
-
-    name: str
-    data: bytes | DecoderError
-
+from ..budget import Budget, OverBudget
+from ..found import Member
+from . import opens
 
 _BROKEN = (BadZipFile, tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError, ValueError, NotImplementedError,
            KeyError)  # fmt: skip
@@ -70,6 +64,7 @@ def member(packed: ZipFile, name: str | ZipInfo, budget: Budget) -> bytes:
             return budget.unpack(stream, info.compress_size)
 
 
+@opens("zip")
 def zip_members(data: bytes, budget: Budget) -> Iterator[Member]:
     """The files in a zip file.
 
@@ -91,6 +86,7 @@ def _member_or_refusal(packed: ZipFile, info: ZipInfo, budget: Budget) -> bytes 
         return error
 
 
+@opens("tar")
 def tar_members(data: bytes, budget: Budget) -> Iterator[Member]:
     """The files in a tar file; links lead nowhere.
 
@@ -111,6 +107,7 @@ def _is_hidden(name: str) -> bool:
     return any(part.startswith((".", "__MACOSX")) for part in name.split("/") if part not in (".", ".."))
 
 
+@opens("packed")
 def packed_member(data: bytes, budget: Budget) -> Iterator[Member]:
     """What gzip, bzip2 or xz packed.
 
@@ -123,6 +120,7 @@ def packed_member(data: bytes, budget: Budget) -> Iterator[Member]:
         yield Member("", budget.unpack(stream, len(data)))
 
 
+@opens("base64")
 def base64_member(data: bytes, _: Budget) -> Iterator[Member]:
     """What base64 is of, in either of its alphabets.
 
@@ -138,6 +136,7 @@ def base64_member(data: bytes, _: Budget) -> Iterator[Member]:
 _ALPHABET = bytes.maketrans(b"-_", b"+/")
 
 
+@opens("wide")
 def wide_member(data: bytes, _: Budget) -> Iterator[Member]:
     """A text whose characters have two or four bytes, as UTF-8.
 

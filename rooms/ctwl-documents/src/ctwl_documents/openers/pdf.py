@@ -11,8 +11,10 @@ from typing import Any
 from ctwl_decoder.errors import DocumentRefused
 from ctwl_decoder.words import said
 
-from . import limits
-from .layout import Glyph, text_of_pages
+from .. import limits
+from ..budget import Budget
+from ..layout import Glyph, text_of_pages
+from . import opens
 
 _MARKS = {0x02: "-", 0xFFFE: "-"}
 """What PDFium gives for a hyphen at the end of a line."""
@@ -21,7 +23,8 @@ _ASKED = 100
 """Letters of a page that are asked how they are turned."""
 
 
-def read(data: bytes) -> str:
+@opens("pdf")
+def read(data: bytes, _: Budget) -> str:
     """The words of a PDF, a paragraph a line.
 
     Raises:
