@@ -27,7 +27,7 @@ KEYS, OTHER = ProviderKeys(bytes(range(32))), ProviderKeys(bytes(32))
 USER, EPOCH = 31_337, 7
 OWN = Layout(200, "shop", (*LAYOUTS[0].fields, Field("till", 20)))
 CHAIN = (Beacon(7, 1, 5), Beacon(3, 0, 60))
-LENGTH = {"max_new_tokens": 200, "min_new_tokens": 200}
+LENGTH = {"max_new_tokens": 150, "min_new_tokens": 150}
 
 
 @pytest.fixture(scope="module")

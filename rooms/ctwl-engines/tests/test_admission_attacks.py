@@ -13,7 +13,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -64,26 +64,28 @@ def names(count: int) -> bytes:
     return b"{" + b",".join(b'"%d":1' % number for number in range(count)) + b"}"
 
 
-REFUSED = {
-    "many small lists": filled(b"[]"),
-    "many small objects": filled(b'{"a":{}}'),
-    "many small lists in two bytes a character": filled(b"[]").decode().encode("utf-16"),
-    "many names": names(1_000_000),
-    "many fractions": filled(b"1.2345e-7"),
-    "many texts": filled(b'"a"'),
-    "numbers of many digits": filled(b"1" * 4300),
-    "one number of many digits": b"[" + b"1" * MANY + b"]",
-    "lists in lists": b"[" * 100_000 + b"]" * 100_000,
-    "objects in objects": b'{"a":' * 60_000,
+REFUSED: dict[str, Callable[[], bytes]] = {
+    "many small lists": lambda: filled(b"[]"),
+    "many small objects": lambda: filled(b'{"a":{}}'),
+    "many small lists in two bytes a character": lambda: filled(b"[]").decode().encode("utf-16"),
+    "many names": lambda: names(1_000_000),
+    "many fractions": lambda: filled(b"1.2345e-7"),
+    "many texts": lambda: filled(b'"a"'),
+    "numbers of many digits": lambda: filled(b"1" * 4300),
+    "one number of many digits": lambda: b"[" + b"1" * MANY + b"]",
+    "lists in lists": lambda: b"[" * 100_000 + b"]" * 100_000,
+    "objects in objects": lambda: b'{"a":' * 60_000,
 }
-SERVED = {
-    "a picture": json.dumps({"prompt": "data:image/png;base64," + "iVBORw0KGgo" * (2 << 20)}).encode(),
-    "a long chat": json.dumps({"messages": [{"role": "user", "content": "Once, upon a time: " * 20}] * 2000}).encode(),
-    "a prompt of token ids": json.dumps({"prompt": list(range(1, 131_073))}).encode(),
-    "an object of many names": names(50_000),
-    "fractions of many digits": b'{"a":' + filled(b"1." + b"1" * 15_000) + b"}",
-    "white space": b" " * MANY + b"{}",
-    "escapes": b'{"prompt":"' + b"\\n" * (MANY // 2) + b'"}',
+SERVED: dict[str, Callable[[], bytes]] = {
+    "a picture": lambda: json.dumps({"prompt": "data:image/png;base64," + "iVBORw0KGgo" * (2 << 20)}).encode(),
+    "a long chat": lambda: json.dumps(
+        {"messages": [{"role": "user", "content": "Once, upon a time: " * 20}] * 2000}
+    ).encode(),
+    "a prompt of token ids": lambda: json.dumps({"prompt": list(range(1, 131_073))}).encode(),
+    "an object of many names": lambda: names(50_000),
+    "fractions of many digits": lambda: b'{"a":' + filled(b"1." + b"1" * 15_000) + b"}",
+    "white space": lambda: b" " * MANY + b"{}",
+    "escapes": lambda: b'{"prompt":"' + b"\\n" * (MANY // 2) + b'"}',
 }
 
 
@@ -134,7 +136,7 @@ def slowest(port: int, seconds: float) -> float:
 )
 def test_others_are_answered_beside_an_attack(server: int, attack: str) -> None:
     """Other work on the machine delays an answer too, so an attack that harms does so three times."""
-    body = REFUSED.get(attack) or SERVED[attack]
+    body = (REFUSED | SERVED)[attack]()
     answers: list[tuple[int, bytes]] = []
 
     def send(until: threading.Event) -> None:

@@ -284,7 +284,7 @@ def test_the_routes_keep_what_their_schema_promises(client: httpx.Client, mode: 
         if mode == "negative" and "/matches/" not in operation.path:
             continue  # there is nothing to get wrong
 
-        @settings(max_examples=25, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=10, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
         @given(case=operation.as_strategy(generation_mode=schemathesis.GenerationMode(mode)))
         def check(case: Any) -> None:
             case.call_and_validate(timeout=60, excluded_checks=[positive_data_acceptance, negative_data_rejection])

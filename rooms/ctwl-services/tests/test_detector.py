@@ -39,7 +39,7 @@ from ctwl_services.errors import DetectorMalformed, RateExceeded, RequestCancell
 from ctwl_services.serve.limits import Limits
 
 TEXT = "The council met on Tuesday and talked about the bridge, the school and the weather."
-PLAIN = " ".join(pydoc_data.topics.topics["exceptions"].split()[:150])
+PLAIN = " ".join(pydoc_data.topics.topics["exceptions"].split()[:40])
 TOKEN = "c2VjcmV0LXRva2VuLTEyMzQ"
 
 

@@ -672,7 +672,7 @@ def test_the_api_keeps_what_its_schema_promises(vanilla: Proxy, mode: str) -> No
             if mode == "negative" and operation.path == "/v1/words":
                 continue  # whatever a form has in its one part is a file
 
-            @settings(max_examples=25, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+            @settings(max_examples=10, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
             @given(case=operation.as_strategy(generation_mode=generation))
             def check(case: schemathesis.Case) -> None:
                 # No schema says "UTF-8", or "one of the two".
@@ -711,7 +711,7 @@ def test_each_of_many_texts_gets_its_own_report(small: Proxy) -> None:
 
 def test_a_short_text_need_not_wait_for_a_long_one(small: Proxy) -> None:
     gated = Gated(small)
-    long, short = cut(small, 20_000), cut(small, 120)
+    long, short = cut(small, 8000), cut(small, 120)
     done: list[str] = []
     with thread() as one, ThreadPoolExecutor() as threads:
         with gated.closed():
@@ -728,12 +728,12 @@ def test_a_cancelled_text_leaves_its_blocks_unread(small: Proxy) -> None:
     with thread() as one, ThreadPoolExecutor() as threads:
         cancelled = turns(gated, one)
         with gated.closed():
-            waiting = threads.submit(cancelled, cut(small, 20_000))
+            waiting = threads.submit(cancelled, cut(small, 8000))
             until(lambda: gated.sizes)
             cancelled.cancel()
         assert isinstance(waiting.exception(), RequestCancelled)
         with pytest.raises(RequestCancelled):
-            cancelled(cut(small, 20_000))
+            cancelled(cut(small, 8000))
         assert len(turns(gated, one)(cut(small, 600))) == len(cut(small, 600).positions)
     assert sum(gated.sizes) == LENGTH - small.profile.prefix_length + len(cut(small, 600).positions)
 
