@@ -699,7 +699,7 @@ class FullDiskError(OSError):
 def test_a_job_that_fails_at_any_step_on_the_disk_goes_on_to_the_same_rows(
     decoder: Decoder, settings: Settings, marked: str, tmp_path: Path
 ) -> None:
-    corpus = jsonl(tmp_path / "a.jsonl", ["a", marked, "b", "c", "d", marked[:200], "e", "f", "g"])
+    corpus = jsonl(tmp_path / "a.jsonl", ["a", "b", marked[:200], "c", "d", "e"])
     scan([corpus], tmp_path / "whole", by(decoder, settings))
     for step in range(1, 40):
         left, out = iter(range(step - 1)), tmp_path / f"step{step}"
@@ -725,7 +725,7 @@ def test_a_job_that_fails_at_any_step_on_the_disk_goes_on_to_the_same_rows(
                 break
         assert out.read_bytes() == (tmp_path / "whole").read_bytes(), step
         assert not parts_of(out).exists(), step
-    assert step > 12
+    assert step > 9
 
 
 KILLED = """
