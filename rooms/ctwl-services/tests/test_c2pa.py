@@ -25,9 +25,6 @@ import httpx
 import jsonschema
 import pytest
 import recorded_texts
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from running_service import serving
@@ -350,31 +347,6 @@ def test_any_bytes_are_bindings_or_refused(tmp_path_factory: pytest.TempPathFact
 def test_an_api_has_an_https_address(url: str) -> None:
     with pytest.raises(OptionOutOfRange):
         open_manifests(url, ALG)
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate for localhost, and its key, in one file."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
-    now = datetime.datetime.now(datetime.UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    path = tmp_path_factory.mktemp("tls") / "localhost.pem"
-    unlocked = serialization.NoEncryption()
-    secret = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, unlocked)
-    path.write_bytes(secret + made.public_bytes(serialization.Encoding.PEM))
-    return path
 
 
 Reply = Callable[[BaseHTTPRequestHandler], None]
