@@ -384,8 +384,7 @@ def test_beacons_are_named_in_one_way(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
-    [([""], "the file's name is empty"), (["--epoch", "1", "text"], "--epoch needs --keys")],
+    ("arguments", "says"), [([""], "the file's name is empty"), (["--epoch", "1", "text"], "--epoch needs --keys")]
 )
 def test_arguments_that_say_nothing_are_refused(
     arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
@@ -574,11 +573,7 @@ def test_on_a_terminal_the_command_asks_for_a_text(
     ],
 )
 def test_the_command_answers_bad_input_in_a_line(
-    arguments: list[str],
-    stdin: bytes,
-    code: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    arguments: list[str], stdin: bytes, code: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     given(stdin, monkeypatch)
     assert main(arguments) == 2

@@ -450,11 +450,7 @@ def test_the_command_warns_of_a_text_that_says_too_little(
     ],
 )
 def test_the_command_answers_bad_input_in_a_line(
-    arguments: list[str],
-    stdin: bytes,
-    code: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str], stdin: bytes, code: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
     assert main(arguments) == 2

@@ -178,10 +178,7 @@ def test_a_record_that_does_not_fit_is_refused_in_one_line(
 
 
 def test_the_command_seals_a_user(
-    tmp_path: Path,
-    command: Callable[..., int],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path, command: Callable[..., int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("CTWL_PASSPHRASE", "sesame")
     keys = str(tmp_path / "our.keys")

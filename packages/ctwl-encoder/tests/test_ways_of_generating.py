@@ -178,10 +178,7 @@ class Drafts(CandidateGenerator):  # type: ignore[misc]  # transformers has no t
 
 
 def test_a_draft_that_nobody_marked_is_verified_by_marked_logits(
-    toy: Encoder,
-    toy_decoder: Decoder,
-    config: CTWLWatermarkingConfig,
-    monkeypatch: pytest.MonkeyPatch,
+    toy: Encoder, toy_decoder: Decoder, config: CTWLWatermarkingConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(GenerationMixin, "_get_candidate_generator", lambda *_, **__: Drafts())
     asked = {"assistant_model": toy.model, "temperature": 0.7, **SAMPLED, **LENGTH}

@@ -466,14 +466,8 @@ def test_the_pasted_sampling_is_greedy_where_the_measured_one_was() -> None:
         (["--version"], "for the program's own: ctwl-encode --about"),
         (["--provider", "1024"], "provider"),
         (["--profile", "org.nobody.1"], "profile-unknown"),
-        (
-            ["--prompt-file", "none.txt"],
-            "cannot read the prompts from none.txt: No such file",
-        ),
-        (
-            ["--html", "no/folder/page.html"],
-            "cannot write no/folder/page.html; name a file in a folder",
-        ),
+        (["--prompt-file", "none.txt"], "cannot read the prompts from none.txt: No such file"),
+        (["--html", "no/folder/page.html"], "cannot write no/folder/page.html; name a file in a folder"),
     ],
 )
 def test_a_wrong_option_is_said_before_anything_is_loaded(

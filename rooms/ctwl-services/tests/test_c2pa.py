@@ -396,10 +396,7 @@ def test_a_provider_s_own_api_is_asked_for_the_codes_of_a_text(
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     body = json.dumps({"matches": [{"manifestId": MANIFEST, "similarityScore": 100}]}).encode()
-    with (
-        provider(certificate, replying(body)) as (url, asked),
-        answering(offline_proxy, url) as client,
-    ):
+    with provider(certificate, replying(body)) as (url, asked), answering(offline_proxy, url) as client:
         text = RECORDED.read_bytes()
         found = matches(client.post("/matches/byContent", content=text, headers={"content-type": "text/plain"}))
     assert found == [{"manifestId": MANIFEST, "endpoint": url.rstrip("/")}]

@@ -318,11 +318,7 @@ def test_a_cancelled_request_leaves_nothing_behind_while_the_places_are_taken() 
 
 
 def test_a_full_queue_refuses_and_says_when_to_come_back(gated: Gated) -> None:
-    with (
-        serving(gated, working=1, waiting=1, per_client=9) as client,
-        ThreadPoolExecutor() as threads,
-        gated.closed(),
-    ):
+    with serving(gated, working=1, waiting=1, per_client=9) as client, ThreadPoolExecutor() as threads, gated.closed():
         first = [threads.submit(client.post, "/v1/decode", json=QUESTION) for _ in range(2)]
         until(lambda: (metric(client, "ctwl_working "), metric(client, "ctwl_waiting ")) == (1, 1))
         refused = client.post("/v1/decode", json=QUESTION)
@@ -584,11 +580,7 @@ def test_a_client_is_its_address_whatever_port_a_reverse_proxy_adds(
 
 @pytest.mark.parametrize(
     ("given", "listens_at"),
-    [
-        ("127.0.0.1", "0.0.0.0"),
-        ("127.0.0.1, 10.0.0.0/8", "127.0.0.1"),
-        ("::1,fd00::/8,fe80::1%eth0", "::"),
-    ],
+    [("127.0.0.1", "0.0.0.0"), ("127.0.0.1, 10.0.0.0/8", "127.0.0.1"), ("::1,fd00::/8,fe80::1%eth0", "::")],
 )
 def test_reverse_proxies_have_addresses_and_networks(given: str, listens_at: str) -> None:
     assert trusted_proxies(given, listens_at) == [each.strip() for each in given.split(",")]
