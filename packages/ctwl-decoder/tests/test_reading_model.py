@@ -114,6 +114,7 @@ def test_where_the_vocabularies_are_equal_the_rivals_are_those_of_the_models_row
     assert max(abs(mine[key] - whole[key]) for key in mine.keys() & whole.keys()) < 5e-3  # negligible mass is left out
 
 
+@pytest.mark.slow
 def test_the_token_shown_won_the_race_that_the_encoder_held(
     bigrams: Bigrams, mistral: Any, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -531,7 +531,9 @@ def test_the_whole_command(
 ) -> None:
     monkeypatch.setattr(Encoder, "open", lambda *_, **__: toy)
     monkeypatch.setattr("ctwl_operations.plan.command.markings", lambda *_: (RACE,))
-    decode = partial(Decoder(open_proxy("org.ctwl.toy.1")).decode, beacons=[(0, 0)])  # few codes take no time
+    decode = partial(
+        Decoder(open_proxy("org.ctwl.toy.1"), layouts=[]).decode, beacons=[(0, 0)]
+    )  # few codes take no time
     monkeypatch.setattr(Reader, "code", lambda _, text: decode(text).code if text else None)
     (tmp_path / "prompts.txt").write_text("Hello there, my friend\nAnother one\nNot used\n")
     report = tmp_path / "report.html"
