@@ -70,7 +70,7 @@ lock-wheels: $(READY) ## has all that is locked a wheel for each Python and syst
 demo: $(READY) ## a model answers a question in text that carries a code, the public decoder reads it
 	@$(BIN)/python tools/demo.py $(if $(QUESTION),"$(QUESTION)")
 
-test: $(READY) ## the quick tests, 2 and a half minutes on two cores
+test: $(READY) ## the quick tests, 3 minutes on two cores
 	$(PYTEST) -m "not slow"
 
 test-web: ## the browser reader's own tests, where there is Node
