@@ -13,6 +13,8 @@ TORCH := $(shell grep '^torch==' requirements-dev.txt)
 PROFILE := org.ctwl.smollm2-135m.1
 export TOKENIZERS_PARALLELISM := true
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Some containers set it; each process of the tests would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 # Two workers of one thread each are quicker than one of two: much of a test is not arithmetic. Neighbours share fixtures,
 # so each worker begins with half of the tests in order, and takes from the other's end when its own are done.
@@ -69,7 +71,7 @@ lock-wheels: $(READY) ## has all that is locked a wheel for each Python and syst
 demo: $(READY) ## a model answers a question in text that carries a code, the public decoder reads it
 	@$(BIN)/python tools/demo.py $(if $(QUESTION),"$(QUESTION)")
 
-test: $(READY) ## the quick tests, 4 minutes on two cores
+test: $(READY) ## the quick tests, 3 minutes on two cores
 	$(PYTEST) -m "not slow"
 
 test-web: ## the browser reader's own tests, where there is Node

@@ -13,10 +13,14 @@ import pytest
 if TYPE_CHECKING:
     from ctwl_protocol.proxy import Proxy
 
-hypothesis.settings.register_profile("ctwl", deadline=None)  # the first call compiles; nothing is timed in tests
-hypothesis.settings.load_profile("ctwl")
-
 OFFLINE = "org.ctwl.smollm2-135m.1"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Nothing is timed: the first call compiles. The quick tests draw fewer examples than all tests together."""
+    examples = 40 if config.option.markexpr == "not slow" else 100
+    hypothesis.settings.register_profile("ctwl", deadline=None, max_examples=examples)
+    hypothesis.settings.load_profile("ctwl")
 
 
 @pytest.fixture(scope="session")

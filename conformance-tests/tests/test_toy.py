@@ -70,6 +70,7 @@ def test_a_registered_provider_needs_less_evidence_and_others_hardly_more(decode
         assert decoder.decode(text).p_value == pytest.approx(factor * alike.decode(text).p_value)
 
 
+@pytest.mark.slow
 def test_earlier_hops_of_a_registered_provider_s_text_may_be_anybody(decoder: Decoder) -> None:
     record = Record.of("relay2", provider=5, version=1, nonce=3, provider_1=700, version_1=0, nonce_1=60)
     read = decoder.decode(write_toy(record, 400, 2)).record

@@ -15,6 +15,7 @@ from evaluation.shared.experiment import OFFLINE
 PLAIN = "The council met on Tuesday and talked about the bridge, the school and the weather. " * 5
 
 
+@pytest.mark.slow
 def test_detectors_that_are_down_slow_or_lie_answer_nothing() -> None:
     found = {each["it"]: (each["outcome"], each["code"]) for each in misbehaving(PLAIN, registry())}
     silent = ("no-answer", "no-answer")

@@ -46,8 +46,7 @@ def test_an_edit_changes_the_text_and_a_seed_decides_how(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["curly quotes, long dashes, ellipsis", "spaces that do not break", "soft hyphens", "line ends of Windows"],
+    "name", ["curly quotes, long dashes, ellipsis", "spaces that do not break", "soft hyphens", "line ends of Windows"]
 )
 def test_what_no_reader_sees_normalization_undoes(name: str) -> None:
     plain = TEXT.replace("--", "to").replace("1996-97", "1996")

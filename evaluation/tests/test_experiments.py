@@ -55,18 +55,7 @@ def test_a_result_says_how_it_came_about(tmp_path: Path, capsys: pytest.CaptureF
 @pytest.mark.slow
 @pytest.mark.pages
 @pytest.mark.parametrize(
-    "name",
-    [
-        "routing",
-        "false_positives",
-        "pasted",
-        "changed",
-        "unseen",
-        "bench",
-        "models",
-        "constants",
-        "variety",
-    ],
+    "name", ["routing", "false_positives", "pasted", "changed", "unseen", "bench", "models", "constants", "variety"]
 )
 def test_an_experiment_runs(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -41,7 +41,8 @@ def claimed(own: Profile, proxy: Proxy, text: str) -> Verification:
     )
 
 
-@pytest.mark.parametrize("fitted", [pytest.param(each, marks=[pytest.mark.slow] * (each != "ids")) for each in FITTED])
+@pytest.mark.slow
+@pytest.mark.parametrize("fitted", FITTED)
 def test_what_is_fitted_to_a_key_is_not_verified_after_a_challenge(fitted: str, tmp_path: Path) -> None:
     own = forged(fitted, SEEN, 64, np.random.default_rng(1), tmp_path)
     proxy, text = open_proxy(own, path=tmp_path), max(UNSEEN, key=lambda text: len(set(text.split())))

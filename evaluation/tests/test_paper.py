@@ -1,6 +1,7 @@
 """The paper's own decoder: membership, posterior, and passages in a text that the toy model wrote."""
 
 import numpy as np
+import pytest
 
 from ctwl_decoder.statistics.evidence import permutations
 from ctwl_protocol import hashing
@@ -17,6 +18,7 @@ def test_a_hit_adds_one_nat() -> None:
     assert np.isclose(posterior(counts, 1), np.e**5 / (np.e**5 + 2 * np.e**3))
 
 
+@pytest.mark.slow
 def test_the_passage_that_prefers_a_code_is_found() -> None:
     proxy, rng = open_proxy(TOY), np.random.default_rng(1)
     profile = proxy.profile

@@ -3,7 +3,7 @@
 from ctwl_decoder import Decoder
 from evaluation.shared.readers import first_tokens, likeliest
 
-NUMBERS = " ".join(str(number) for number in range(200))
+NUMBERS = " ".join(str(number) for number in range(60))
 
 
 def test_the_likeliest_code_needs_not_be_found() -> None:

@@ -36,6 +36,7 @@ def test_the_pieces_are_joined(tmp_path: Path) -> None:
     assert list(gguf.parent.iterdir()) == [gguf]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [{"size": 12}, {"sha256": 64 * "0"}])
 def test_another_file_is_refused(wrong: dict[str, int], tmp_path: Path) -> None:
     gguf = tmp_path / "cache" / "model.gguf"

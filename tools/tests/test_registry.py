@@ -99,7 +99,7 @@ def host() -> Iterator[tuple[str, dict[str, tuple[int, str]]]]:
             pass
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield f"127.0.0.1:{server.server_port}", pages
         server.shutdown()
 

@@ -16,7 +16,7 @@ def index(tmp_path: Path) -> Iterator[str]:
     """An index that has torch."""
     (tmp_path / "torch").mkdir()
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=tmp_path)) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
 

@@ -56,10 +56,7 @@ def test_no_two_modules_import_each_other() -> None:
     known = modules()
     graph = {name: set(imports(name, path, known)) for name, path in known.items()}
     assert len(graph) > 100 and sum(map(len, graph.values())) > 400
-    for package in (
-        *PACKAGES,
-        *ROOMS,
-    ):  # an __init__ re-exports its modules, which name it for its version
+    for package in (*PACKAGES, *ROOMS):  # an __init__ re-exports its modules, which name it for its version
         graph[package] = set()
     tuple(TopologicalSorter(graph).static_order())
 

@@ -128,13 +128,13 @@ def views_of(proxy: Proxy, ids: NDArray[np.int64], rivals: Rivals) -> list[Score
 
 
 def test_decoding_twice_or_with_numpy_gives_identical_scores(offline_proxy: Proxy, marked: str) -> None:
-    profile, ids = offline_proxy.profile, offline_proxy.tokenizer.encode(marked)[:40]
+    profile, ids = offline_proxy.profile, offline_proxy.tokenizer.encode(marked)[:24]
     assert offline_proxy._reader is not None
     model = offline_proxy._reader()
     logits = model.head(model.hidden(ids[:-1])[9:])[:, : profile.tokenizer.vocabulary]
     weights = quantize(softmax(logits.astype(np.float64), axis=1), profile.weight_bits)
     weights[:, list(profile.tokenizer.special)] = 0
-    plain = Rivals.of(np.arange(10, 40), weights, ids[10:], 1 << profile.weight_bits)
+    plain = Rivals.of(np.arange(10, 24), weights, ids[10:], 1 << profile.weight_bits)
     codes, scores = code_space(profile), []
     for rivals in (plain, offline_proxy.rivals(ids), offline_proxy.rivals(ids)):
         tables = [ScoreTable.of(view.positions) for view in views_of(offline_proxy, ids, rivals)]
@@ -384,8 +384,7 @@ def test_beacons_are_named_in_one_way(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
-    [([""], "the file's name is empty"), (["--epoch", "1", "text"], "--epoch needs --keys")],
+    ("arguments", "says"), [([""], "the file's name is empty"), (["--epoch", "1", "text"], "--epoch needs --keys")]
 )
 def test_arguments_that_say_nothing_are_refused(
     arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
@@ -574,11 +573,7 @@ def test_on_a_terminal_the_command_asks_for_a_text(
     ],
 )
 def test_the_command_answers_bad_input_in_a_line(
-    arguments: list[str],
-    stdin: bytes,
-    code: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    arguments: list[str], stdin: bytes, code: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     given(stdin, monkeypatch)
     assert main(arguments) == 2

@@ -49,6 +49,7 @@ def reading() -> Any:
     return lambda nonces, **how: Decoder(opened.proxy, registry=trusting(nonces, **how))
 
 
+@pytest.mark.slow
 def test_a_text_whose_evidence_is_just_short_is_found_where_its_provider_declares_few_nonces(reading: Any) -> None:
     """By the proxy LM; by light scores a finding pays for all codes, whoever was asked about."""
     asked: Any = {"score": "whole", "beacons": [(700, 9)]}

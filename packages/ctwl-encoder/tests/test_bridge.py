@@ -8,13 +8,7 @@ import torch
 from bigrams import Bigrams
 from by_hand import positions_of
 from many_scripts import TEXT
-from transformers import (
-    BertConfig,
-    BertModel,
-    PreTrainedTokenizerFast,
-    T5Config,
-    T5ForConditionalGeneration,
-)
+from transformers import BertConfig, BertModel, PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration
 
 from ctwl_encoder import Bridge, Encoder
 from ctwl_encoder.core.device.marker import DeviceMarker

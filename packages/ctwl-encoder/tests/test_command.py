@@ -17,10 +17,7 @@ from ctwl_engines.llama_cpp.server import main as serve
         (["--version"], "--version is the model's version, 0 to 15; for the program's own: ctwl-encode --about"),
         (["--version", "v3", "hello"], "for the program's own: ctwl-encode --about"),
         (["--temperature", "-1", "hello"], "--temperature is '-1'; it must be a number, at least 0 and at most 1000"),
-        (
-            ["--temperature", "warm", "hello"],
-            "--temperature is 'warm'; it must be a number, at least 0",
-        ),
+        (["--temperature", "warm", "hello"], "--temperature is 'warm'; it must be a number, at least 0"),
         (["--temperature", "nan", "hello"], "--temperature is 'nan'; it must be a number, at least 0 and at most 1000"),
         (["--temperature", "0.0001", "hello"], "--temperature is 0.0001; it must be 0 (greedy) or from 0.001 to 1000"),
         (["--top-p", "0", "hello"], "--top-p is '0'; it must be a number, above 0 and at most 1"),
@@ -28,10 +25,7 @@ from ctwl_engines.llama_cpp.server import main as serve
         (["--min-new-tokens", "300", "hello"], "--min-new-tokens is above --max-new-tokens, 200; raise that too"),
         (["--max-new-tokens", "0", "hello"], "--max-new-tokens is '0'; it must be a whole number, at least 1"),
         (["--num-beams", "2", "--top-p", "0.5", "hello"], "leave --temperature and --top-p out, or --num-beams"),
-        (
-            ["--delta", "4", "hello"],
-            "--delta changes nothing under race; leave it out, or set --strategy to delta",
-        ),
+        (["--delta", "4", "hello"], "--delta changes nothing under race; leave it out, or set --strategy to delta"),
         (
             ["--temperature", "0", "--share", "0.7", "hello"],
             "--share changes nothing under delta; leave it out, or set --strategy to race",

@@ -42,24 +42,24 @@ from ctwl_protocol.profile import OFFLINE as OFFLINE_PROFILE
 from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.text.positions import positions
 
-LENGTH = {"max_new_tokens": 110, "min_new_tokens": 110}
+LENGTH = {"max_new_tokens": 80, "min_new_tokens": 80}
 
 
 @pytest.mark.parametrize(
     ("marking", "tokens"),
     [
-        ({"strategy": "race"}, 90),
-        pytest.param({"strategy": "race", "share": 0.8}, 60, marks=pytest.mark.slow),
+        pytest.param({"strategy": "race"}, 90, marks=pytest.mark.slow),
+        ({"strategy": "race", "share": 0.8}, 60),
         pytest.param({"strategy": "delta", "delta": 4.0}, 200, marks=pytest.mark.slow),
     ],
 )
 def test_each_strategy_is_read_back_from_real_text(
-    encoder: Encoder, prompts: list[str], marking: dict[str, Any], tokens: int
+    encoder: Encoder, decoder: Decoder, prompts: list[str], marking: dict[str, Any], tokens: int
 ) -> None:
     options: dict[str, Any] = {"max_new_tokens": tokens, "min_new_tokens": tokens, **marking}
     (written,) = encoder.generate(prompts[0], 42, 3, nonce=7, seed=1, **options)
     assert written.profile == encoder.proxy.profile.name
-    assert Decoder.open(written.profile).decode(written.text).code == written.beacon.code
+    assert decoder.decode(written.text).code == written.beacon.code
     assert written.marked > 30 and written.lost <= 1
 
 
@@ -82,7 +82,7 @@ def test_a_batch_of_prompts_each_with_its_own_record(toy: Encoder, toy_decoder: 
         report = toy_decoder.decode(generation.text)
         assert report.code == generation.beacon.code
         assert (report.provider, report.version, report.nonce) == (42, 3, generation.beacon.nonce)
-        assert generation.marked > 90
+        assert generation.marked > 60
         assert generation.lost <= 1  # white space at the very end is not read
         assert generation.chance_found > 0.5
 
@@ -118,12 +118,11 @@ def test_the_same_seed_writes_the_same_text_and_another_does_not(toy: Encoder, p
 @pytest.mark.parametrize(
     ("options", "tokens", "chance"),
     [
-        ({"strategy": "race"}, 30, 0.5),
         ({"strategy": "race", "temperature": 0.5}, 45, 0.5),
         ({"temperature": 0, "delta": 4.0, "repetition_penalty": 1.2}, 100, 0.5),
         ({"num_beams": 4, "delta": 4.0, "repetition_penalty": 1.5}, 75, 0.5),  # the evidence follows the beam that won
     ],
-    ids=["few words", "predictable words", "greedy", "beams"],
+    ids=["predictable words", "greedy", "beams"],
 )
 def test_every_way_of_decoding_is_read_back(
     toy: Encoder, toy_decoder: Decoder, prompts: list[str], options: dict[str, Any], tokens: int, chance: float
@@ -267,7 +266,7 @@ def test_a_token_is_preferred_once_behind_a_context(encoder: Encoder, strategy: 
     text = torch.tensor([[*ids[:13], ids[10]]])
     scores = torch.randn((1, 49152), generator=torch.Generator().manual_seed(1))
     differs = []
-    for code in range(4):
+    for code in range(3):
         marking = processor(encoder, code, strategy=strategy)
         changed(encoder, marking, text[:, :-1])
         marked = marking(torch.cat([torch.full((1, 3), 500), text], dim=1), scores)[0]
@@ -451,11 +450,7 @@ def test_the_command_warns_of_a_text_that_says_too_little(
     ],
 )
 def test_the_command_answers_bad_input_in_a_line(
-    arguments: list[str],
-    stdin: bytes,
-    code: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str], stdin: bytes, code: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
     assert main(arguments) == 2

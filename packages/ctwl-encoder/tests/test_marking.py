@@ -136,7 +136,7 @@ def test_a_batch_reads_its_texts_as_each_is_read_alone(every_bridge: Bridge, war
         return marker.start(payload, 0.3), [], payload
 
     rows = [begun(PAYLOADS[n % 3]) for n in range(12)]
-    for _ in range(120):
+    for _ in range(80):
         starts = rng.integers(len(pieces) - 1, size=len(rows))
         new = [
             pieces[(start + len(tokens)) % len(pieces)]
@@ -174,12 +174,12 @@ def test_a_marker_forgets_what_no_text_needs(
         monkeypatch.setattr("ctwl_encoder.core.tails.MOST_TAILS", most)
         marker = DeviceMarker(bridge, Strategy.RACE)
         texts = [marker.start(payload, 0.3) for payload in PAYLOADS]
-        for step in range(120):
+        for step in range(50):
             logits = torch.tensor(made_logits(bridge, 3, step))
             marker.mark(texts, logits)
             rows.append(logits)
             marker.extend(texts, ids[step : step + 3])
-    assert all(torch.equal(*both) for both in zip(rows[:120], rows[120:], strict=True))
+    assert all(torch.equal(*both) for both in zip(rows[:50], rows[50:], strict=True))
 
 
 @pytest.mark.parametrize("on_host", [True, False])

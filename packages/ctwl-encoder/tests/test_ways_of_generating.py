@@ -38,7 +38,7 @@ from ctwl_protocol.errors import TokenizerUnsupported
 PROFILE = "org.ctwl.toy.1"
 CODE = Beacon(42, 3, 7).code
 PROMPT = "The council said on Tuesday that the new bridge over the river would"
-LENGTH = {"max_new_tokens": 150, "min_new_tokens": 150}
+LENGTH = {"max_new_tokens": 80, "min_new_tokens": 80}
 SAMPLED = {"do_sample": True, "top_k": 0}
 
 
@@ -139,24 +139,22 @@ def test_a_pipeline_is_marked_by_its_own_sampling(
 
 
 @pytest.mark.parametrize(
-    ("asked", "strategy"),
+    ("by", "asked", "strategy"),
     [
-        (SAMPLED, "race"),
-        ({"do_sample": True}, "race"),  # top_k is 50
-        ({**SAMPLED, "temperature": 0.7, "top_p": 0.95}, "race"),
-        ({"repetition_penalty": 1.3}, "delta"),
+        ({"assistant_model": None}, {"do_sample": True}, "race"),  # top_k is 50
+        ({"assistant_model": None}, {"repetition_penalty": 1.3}, "delta"),
+        ({"assistant_early_exit": 1}, {**SAMPLED, "temperature": 0.7, "top_p": 0.95}, "race"),
     ],
-    ids=str,
+    ids=["a model", "a greedy model", "early exit"],
 )
-@pytest.mark.parametrize("by", [{"assistant_model": None}, {"assistant_early_exit": 1}], ids=["a model", "early exit"])
 def test_drafts_are_marked_by_the_model_that_they_are_for(
     toy: Encoder,
     toy_decoder: Decoder,
     config: CTWLWatermarkingConfig,
     chosen: list[str],
+    by: dict[str, Any],
     asked: dict[str, Any],
     strategy: str,
-    by: dict[str, Any],
 ) -> None:
     drafting = {name: toy.model if value is None else value for name, value in by.items()}
     text = write(toy, watermarking_config=config, **drafting, **asked, **LENGTH)
@@ -179,16 +177,11 @@ class Drafts(CandidateGenerator):  # type: ignore[misc]  # transformers has no t
         """Go on as before."""
 
 
-@pytest.mark.parametrize("temperature", [1.0, 0.7])
 def test_a_draft_that_nobody_marked_is_verified_by_marked_logits(
-    toy: Encoder,
-    toy_decoder: Decoder,
-    config: CTWLWatermarkingConfig,
-    monkeypatch: pytest.MonkeyPatch,
-    temperature: float,
+    toy: Encoder, toy_decoder: Decoder, config: CTWLWatermarkingConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(GenerationMixin, "_get_candidate_generator", lambda *_, **__: Drafts())
-    asked = {"assistant_model": toy.model, "temperature": temperature, **SAMPLED, **LENGTH}
+    asked = {"assistant_model": toy.model, "temperature": 0.7, **SAMPLED, **LENGTH}
     assert toy_decoder.decode(write(toy, watermarking_config=config, **asked)).code == CODE
 
 
@@ -456,7 +449,7 @@ def test_nothing_cuts_into_what_a_plain_processor_has_marked(
 def test_a_call_that_is_too_short_is_warned_of_for_its_own_sampling(
     toy: Encoder, config: CTWLWatermarkingConfig
 ) -> None:
-    said = f"max_new_tokens is 150; a reader needs about {config.needed_tokens(0.7)} tokens .* race at temperature 0.7"
+    said = f"max_new_tokens is 80; a reader needs about {config.needed_tokens(0.7)} tokens .* race at temperature 0.7"
     with pytest.warns(ShortText, match=said):
         write(toy, watermarking_config=config, **SAMPLED, temperature=0.7, **LENGTH)
     with pytest.warns(ShortText, match="max_length is 80"):

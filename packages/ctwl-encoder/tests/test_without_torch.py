@@ -27,45 +27,30 @@ def begun(strategy):
     for token in proxy.tokenizer.encode("The council said on Tuesday that the new bridge over the river would"):
         marker.extend([text], [int(token)])
     return marker, text
-"""
 
-
-def run(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", WITHOUT + code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
-
-
-def test_sampled_texts_are_marked() -> None:
-    code = """
 marker, text = begun(Strategy.RACE)
 marked = logits.copy()
 marker.mark([text], marked)
 before, after = probabilities(logits), probabilities(marked)
 print(0.2 < float(np.abs(after - before).sum() / 2) < 0.99)
-"""
-    assert run(code) == "True"
-
-
-def test_a_strategy_that_asks_the_proxy_says_what_to_install() -> None:
-    code = """
 try:
     begun(Strategy.DELTA)
 except ExtraMissing as error:
     print(error)
-"""
-    assert run(code) == (
-        "the strategy delta, which asks the proxy LM, needs torch; install it with: pip install 'ctwl-encoder[torch]'"
-    )
 
-
-def test_the_command_says_what_to_install() -> None:
-    code = """
 from contextlib import redirect_stderr
 from ctwl_encoder.command import main
 with redirect_stderr(sys.stdout):
     print(main(["Hello"]), main(["plan"]))
 """
-    *errors, statuses = run(code).splitlines()
+
+
+def test_sampled_texts_are_marked_and_all_else_says_what_to_install() -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    marked, refused, *errors, statuses = done.stdout.splitlines()
+    install = "pip install 'ctwl-encoder[torch]'"
+    assert marked == "True"
+    assert refused == f"the strategy delta, which asks the proxy LM, needs torch; install it with: {install}"
     assert statuses == "2 2" and len(errors) == 2
-    assert all("extra-missing" in each and "pip install 'ctwl-encoder[torch]'" in each for each in errors)
+    assert all("extra-missing" in each and install in each for each in errors)

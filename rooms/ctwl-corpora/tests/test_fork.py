@@ -7,10 +7,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows starts processes anew"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows starts processes anew")]
 
 SCRIPT = """
 import multiprocessing, sys

@@ -50,14 +50,14 @@ def marked_text(proxy: Proxy, code: int, words: int, seed: int) -> str:
     """Words of one token each, all in the half of the vocabulary that the code's colour picks."""
     profile, rng = proxy.profile, np.random.default_rng(seed)
     vocabulary = proxy.tokenizer.vocabulary
-    whole = [vocabulary[w] for w in vocabulary if w[0] == "Ġ" and w[1:].isascii() and w[1:].isalpha() and len(w) > 4]
-    ids = [whole[0]]
+    spelled = [w for w in vocabulary if w[0] == "Ġ" and w[1:].isascii() and w[1:].isalpha() and len(w) > 4]
+    ids, whole = [vocabulary[spelled[0]]], np.sort([vocabulary[w] for w in spelled])
     for _ in range(words):
         seeds = hashing.permutation_seeds(hashing.partition_seed(profile.key, ids[-1:]), profile.colours)
         one = np.array([code], dtype=np.uint32)
         colour = hashing.code_colours(hashing.colour_seed(profile.key, ids[-1:]), one, profile.colours)
-        order = np.argsort(hashing.ranks(int(seeds[colour][0]), len(vocabulary)))
-        ids.append(int(rng.choice(np.intersect1d(order[: len(order) * 9 // 20], whole))))
+        ranks, least = hashing.ranks(int(seeds[colour][0]), len(vocabulary)), len(vocabulary) * 9 // 20
+        ids.append(int(rng.choice(whole[ranks[whole] < np.partition(ranks, least)[least]])))
     return proxy.tokenizer.decode(np.array(ids)).strip()
 
 
@@ -699,7 +699,7 @@ class FullDiskError(OSError):
 def test_a_job_that_fails_at_any_step_on_the_disk_goes_on_to_the_same_rows(
     decoder: Decoder, settings: Settings, marked: str, tmp_path: Path
 ) -> None:
-    corpus = jsonl(tmp_path / "a.jsonl", ["a", marked, "b", "c", "d", marked[:200], "e", "f", "g"])
+    corpus = jsonl(tmp_path / "a.jsonl", ["a", "b", marked[:200], "c", "d", "e"])
     scan([corpus], tmp_path / "whole", by(decoder, settings))
     for step in range(1, 40):
         left, out = iter(range(step - 1)), tmp_path / f"step{step}"
@@ -725,7 +725,7 @@ def test_a_job_that_fails_at_any_step_on_the_disk_goes_on_to_the_same_rows(
                 break
         assert out.read_bytes() == (tmp_path / "whole").read_bytes(), step
         assert not parts_of(out).exists(), step
-    assert step > 12
+    assert step > 9
 
 
 KILLED = """

@@ -10,22 +10,14 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 
 import pytest
+from beside_attacks import is_answered_beside, slowest
 
 pytest.importorskip("uvicorn")
-
-CONNECTIONS = 8
-SECONDS = 1.0
-"""Of an answer beside an attack, on an idle machine; no other time is asserted."""
-
-QUIET = 20
-"""So many times what an answer takes without the attack are allowed beside that, for a machine that has other work."""
 
 MANY = 16 << 20
 """Bytes of a body, which would take seconds to parse."""
@@ -64,26 +56,28 @@ def names(count: int) -> bytes:
     return b"{" + b",".join(b'"%d":1' % number for number in range(count)) + b"}"
 
 
-REFUSED = {
-    "many small lists": filled(b"[]"),
-    "many small objects": filled(b'{"a":{}}'),
-    "many small lists in two bytes a character": filled(b"[]").decode().encode("utf-16"),
-    "many names": names(1_000_000),
-    "many fractions": filled(b"1.2345e-7"),
-    "many texts": filled(b'"a"'),
-    "numbers of many digits": filled(b"1" * 4300),
-    "one number of many digits": b"[" + b"1" * MANY + b"]",
-    "lists in lists": b"[" * 100_000 + b"]" * 100_000,
-    "objects in objects": b'{"a":' * 60_000,
+REFUSED: dict[str, Callable[[], bytes]] = {
+    "many small lists": lambda: filled(b"[]"),
+    "many small objects": lambda: filled(b'{"a":{}}'),
+    "many small lists in two bytes a character": lambda: filled(b"[]").decode().encode("utf-16"),
+    "many names": lambda: names(1_000_000),
+    "many fractions": lambda: filled(b"1.2345e-7"),
+    "many texts": lambda: filled(b'"a"'),
+    "numbers of many digits": lambda: filled(b"1" * 4300),
+    "one number of many digits": lambda: b"[" + b"1" * MANY + b"]",
+    "lists in lists": lambda: b"[" * 100_000 + b"]" * 100_000,
+    "objects in objects": lambda: b'{"a":' * 60_000,
 }
-SERVED = {
-    "a picture": json.dumps({"prompt": "data:image/png;base64," + "iVBORw0KGgo" * (2 << 20)}).encode(),
-    "a long chat": json.dumps({"messages": [{"role": "user", "content": "Once, upon a time: " * 20}] * 2000}).encode(),
-    "a prompt of token ids": json.dumps({"prompt": list(range(1, 131_073))}).encode(),
-    "an object of many names": names(50_000),
-    "fractions of many digits": b'{"a":' + filled(b"1." + b"1" * 15_000) + b"}",
-    "white space": b" " * MANY + b"{}",
-    "escapes": b'{"prompt":"' + b"\\n" * (MANY // 2) + b'"}',
+SERVED: dict[str, Callable[[], bytes]] = {
+    "a picture": lambda: json.dumps({"prompt": "data:image/png;base64," + "iVBORw0KGgo" * (2 << 20)}).encode(),
+    "a long chat": lambda: json.dumps(
+        {"messages": [{"role": "user", "content": "Once, upon a time: " * 20}] * 2000}
+    ).encode(),
+    "a prompt of token ids": lambda: json.dumps({"prompt": list(range(1, 131_073))}).encode(),
+    "an object of many names": lambda: names(50_000),
+    "fractions of many digits": lambda: b'{"a":' + filled(b"1." + b"1" * 15_000) + b"}",
+    "white space": lambda: b" " * MANY + b"{}",
+    "escapes": lambda: b'{"prompt":"' + b"\\n" * (MANY // 2) + b'"}',
 }
 
 
@@ -99,7 +93,7 @@ def server() -> Iterator[int]:
         with subprocess.Popen(command, pass_fds=[listener.fileno()]) as process:
             port = listener.getsockname()[1]
             try:
-                slowest(port, 0.0)  # it is there
+                slowest(f"http://127.0.0.1:{port}/v1/models", 0.0)  # it is there
                 yield port
             finally:
                 process.kill()
@@ -117,43 +111,18 @@ def posted(port: int, body: bytes) -> tuple[int, bytes]:
         return error.code, error.read()
 
 
-def slowest(port: int, seconds: float) -> float:
-    """The longest that an answer takes, of the questions that are asked in so many seconds."""
-    longest, end = 0.0, time.monotonic() + seconds
-    while not longest or time.monotonic() < end:
-        begun = time.monotonic()
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/models", timeout=60) as answer:
-            assert answer.status == 200
-        longest = max(longest, time.monotonic() - begun)
-        time.sleep(0.02)
-    return longest
-
-
 @pytest.mark.parametrize(
     "attack", [pytest.param(each, marks=[] if each in QUICK else pytest.mark.slow) for each in (*REFUSED, *SERVED)]
 )
 def test_others_are_answered_beside_an_attack(server: int, attack: str) -> None:
-    """Other work on the machine delays an answer too, so an attack that harms does so three times."""
-    body = REFUSED.get(attack) or SERVED[attack]
+    body = (REFUSED | SERVED)[attack]()
     answers: list[tuple[int, bytes]] = []
 
     def send(until: threading.Event) -> None:
         while not until.is_set():
             answers.append(posted(server, body))
 
-    for _ in range(3):
-        allowed = SECONDS + QUIET * slowest(server, 0.3)
-        over = threading.Event()
-        with ThreadPoolExecutor(CONNECTIONS) as threads:
-            sending = [threads.submit(send, over) for _ in range(CONNECTIONS)]
-            try:
-                longest = slowest(server, 1.0)
-            finally:
-                over.set()
-        for each in sending:
-            each.result()
-        if longest < allowed:
-            break
+    in_time = is_answered_beside(f"http://127.0.0.1:{server}/v1/models", send)
     told = {(status, status == 400 and json.loads(told)["error"]["code"]) for status, told in answers}
     assert told == {(400, "option-out-of-range") if attack in REFUSED else (200, False)}
-    assert longest < allowed
+    assert in_time

@@ -112,7 +112,7 @@ def test_the_answer_is_a_text_of_its_own(toy: Encoder) -> None:
     for token in (first + second).encode():
         served.marker.extend([alone], [token])
     assert texts.of(alone).pairs.tolist() == texts.of(served.text).pairs.tolist()
-    decoder = Decoder(toy.proxy)
+    decoder = Decoder(toy.proxy, layouts=[])
     code = texts.payloads[served.empty].carried[0]
     assert decoder.decode(first + second).code == code == decoder.decode(reasoning).code
     assert served.marker.chance_found(served.text) > 0.5

@@ -119,7 +119,7 @@ def test_batches_are_marked_alike_on_every_device(bridge: Bridge, device: torch.
         for strategy in Strategy:
             engine.request("one", ctwl_strategy=strategy, ctwl_nonce=5)
             engine.request("two", 0.7, ctwl_strategy=strategy, ctwl_nonce=6)
-    for _ in range(60):
+    for _ in range(40):
         (before, expected), (_, found) = (engine.step() for engine in engines)
         torch.testing.assert_close(found, expected, rtol=0, atol=1e-3)
         assert not torch.equal(before, found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import http.server
 import os
@@ -27,10 +28,19 @@ from ctwl_services.serve.manifests import Manifests
 from ctwl_services.serve.server import configure
 
 
+class Prompt(uvicorn.Server):
+    """A server that looks every few milliseconds whether it is to stop, not ten times a second."""
+
+    async def main_loop(self) -> None:
+        while not self.should_exit:
+            await self.on_tick(0)
+            await asyncio.sleep(0.01)
+
+
 @contextmanager
 def started(app: ASGIApp, given: Limits, **told: Any) -> Iterator[tuple[uvicorn.Server, httpx.Client]]:
     """A server of an app and its client; see :func:`ctwl_services.serve.running.configure`."""
-    server = uvicorn.Server(configure(app, given, **told))
+    server = Prompt(configure(app, given, **told))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
@@ -94,7 +104,7 @@ def serving_files(folder: Path) -> Iterator[str]:
             pass
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder))) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import gzip
 import ipaddress
 import socket
@@ -16,9 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 from detectors import FOUND, Play, answering, body_of, http, playing, sending
 from hypothesis import given
 from hypothesis import strategies as st
@@ -144,28 +140,6 @@ def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch
 
 
 # Certificates.
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A self-signed certificate of the host, with its key."""
-    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(datetime.UTC)
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, HOST)])
-    builder = x509.CertificateBuilder(
-        name,
-        name,
-        key.public_key(),
-        x509.random_serial_number(),
-        now - datetime.timedelta(1),
-        now + datetime.timedelta(1),
-    )
-    builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(HOST)]), critical=False)
-    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-    made = builder.sign(key, hashes.SHA256())
-    path = tmp_path_factory.mktemp("tls") / "host.pem"
-    pem, pkcs8 = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
-    path.write_bytes(key.private_bytes(pem, pkcs8, serialization.NoEncryption()) + made.public_bytes(pem))
-    return path
 
 
 @pytest.mark.parametrize(

@@ -25,9 +25,6 @@ import httpx
 import jsonschema
 import pytest
 import recorded_texts
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from running_service import serving
@@ -284,7 +281,7 @@ def test_the_routes_keep_what_their_schema_promises(client: httpx.Client, mode: 
         if mode == "negative" and "/matches/" not in operation.path:
             continue  # there is nothing to get wrong
 
-        @settings(max_examples=25, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=10, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
         @given(case=operation.as_strategy(generation_mode=schemathesis.GenerationMode(mode)))
         def check(case: Any) -> None:
             case.call_and_validate(timeout=60, excluded_checks=[positive_data_acceptance, negative_data_rejection])
@@ -352,31 +349,6 @@ def test_an_api_has_an_https_address(url: str) -> None:
         open_manifests(url, ALG)
 
 
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate for localhost, and its key, in one file."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
-    now = datetime.datetime.now(datetime.UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    path = tmp_path_factory.mktemp("tls") / "localhost.pem"
-    unlocked = serialization.NoEncryption()
-    secret = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, unlocked)
-    path.write_bytes(secret + made.public_bytes(serialization.Encoding.PEM))
-    return path
-
-
 Reply = Callable[[BaseHTTPRequestHandler], None]
 
 
@@ -424,10 +396,7 @@ def test_a_provider_s_own_api_is_asked_for_the_codes_of_a_text(
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     body = json.dumps({"matches": [{"manifestId": MANIFEST, "similarityScore": 100}]}).encode()
-    with (
-        provider(certificate, replying(body)) as (url, asked),
-        answering(offline_proxy, url) as client,
-    ):
+    with provider(certificate, replying(body)) as (url, asked), answering(offline_proxy, url) as client:
         text = RECORDED.read_bytes()
         found = matches(client.post("/matches/byContent", content=text, headers={"content-type": "text/plain"}))
     assert found == [{"manifestId": MANIFEST, "endpoint": url.rstrip("/")}]

@@ -27,6 +27,7 @@ from transformers import WatermarkDetector, WatermarkingConfig
 
 from ctwl_decoder import Decoder
 from ctwl_protocol.asking import Answer, Question
+from ctwl_protocol.profile import TOY
 from ctwl_protocol.proxy import open_proxy
 from ctwl_services.detector import p_values
 from ctwl_services.detector.app import create_app
@@ -39,7 +40,7 @@ from ctwl_services.errors import DetectorMalformed, RateExceeded, RequestCancell
 from ctwl_services.serve.limits import Limits
 
 TEXT = "The council met on Tuesday and talked about the bridge, the school and the weather."
-PLAIN = " ".join(pydoc_data.topics.topics["exceptions"].split()[:150])
+PLAIN = " ".join(pydoc_data.topics.topics["exceptions"].split()[:40])
 TOKEN = "c2VjcmV0LXRva2VuLTEyMzQ"
 
 
@@ -326,7 +327,7 @@ def test_a_text_of_too_many_tokens_is_refused_as_by_the_service(tmp_path: Path) 
 
 
 def test_a_question_that_was_given_up_takes_no_turn_of_the_language_model(tmp_path: Path) -> None:
-    (tmp_path / "ours.json").write_text(json.dumps({"provider": 700, "kind": "ctwl", "profile": OFFLINE}))
+    (tmp_path / "ours.json").write_text(json.dumps({"provider": 700, "kind": "ctwl", "profile": TOY}))
     detector, given_up = Detector(read_settings(str(tmp_path / "ours.json"))), Event()
     assert detector.answer(Question(**question(text=PLAIN))).outcome == "none"
     given_up.set()

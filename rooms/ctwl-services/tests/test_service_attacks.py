@@ -10,21 +10,13 @@ import json
 import pydoc_data.topics
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import httpx
 import pytest
+from beside_attacks import is_answered_beside
 from running_service import in_a_process
-
-CONNECTIONS = 8
-SECONDS = 1.0
-"""Of an answer of ``/healthz``; the only time that a test of the service asserts."""
-
-QUIET = 20
-"""So many times what an answer takes without the attack are allowed beside that, for a machine that has other work."""
 
 BODY = 250 << 10
 """Bytes, a little less than the service takes."""
@@ -110,17 +102,6 @@ def send(url: str, parts: Iterable[bytes], until: threading.Event) -> None:
         until.wait()
 
 
-def slowest(url: str, seconds: float) -> float:
-    """The longest that an answer of ``/healthz`` takes, of those that are asked for in so many seconds."""
-    longest, end = 0.0, time.monotonic() + seconds
-    while time.monotonic() < end:
-        begun = time.monotonic()
-        assert httpx.get(f"{url}/healthz", timeout=60).status_code == 200
-        longest = max(longest, time.monotonic() - begun)
-        time.sleep(0.02)
-    return longest
-
-
 @pytest.mark.parametrize(
     ("host", "status"),
     [
@@ -140,17 +121,5 @@ def test_a_service_of_this_machine_answers_to_no_other_name(service: str, host: 
     "attack", [pytest.param(each, marks=[] if each in QUICK else pytest.mark.slow) for each in ATTACKS]
 )
 def test_health_is_answered_beside_an_attack(service: str, attack: str) -> None:
-    """Other work on the machine delays an answer too, so an attack that harms does so three times."""
-    for _ in range(3):
-        allowed = SECONDS + QUIET * slowest(service, 0.3)
-        over = threading.Event()
-        with ThreadPoolExecutor(CONNECTIONS) as threads:
-            for _ in range(CONNECTIONS):
-                threads.submit(send, service, ATTACKS[attack](), over)
-            try:
-                longest = slowest(service, 1.5)
-            finally:
-                over.set()
-        if longest < allowed:
-            break
-    assert longest < allowed
+    parts = ATTACKS[attack]
+    assert is_answered_beside(f"{service}/healthz", lambda over: send(service, parts(), over))

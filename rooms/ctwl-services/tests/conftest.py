@@ -1,0 +1,25 @@
+"""A certificate for the hosts that tests play."""
+
+import datetime
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A self-signed certificate for localhost and one.example, and its key, in one file."""
+    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(datetime.UTC)
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    day, hosts = datetime.timedelta(days=1), [x509.DNSName(host) for host in ("localhost", "one.example")]
+    builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), now - day, now + day)
+    builder = builder.add_extension(x509.SubjectAlternativeName(hosts), critical=False)
+    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+    pem, pkcs8 = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    path = tmp_path_factory.mktemp("tls") / "host.pem"
+    secret = key.private_bytes(pem, pkcs8, serialization.NoEncryption())
+    path.write_bytes(secret + builder.sign(key, hashes.SHA256()).public_bytes(pem))
+    return path
