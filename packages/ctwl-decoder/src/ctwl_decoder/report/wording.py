@@ -120,12 +120,13 @@ def describe_body(report: BodyReport) -> str:
     size = "\n".join([size, *tried(report.profiles)])
     missing = not_tried(report.profiles)
     if report.origin is None:
-        verdict = f"{say('report-none-together')} ({why_none(report)})."
+        verdict = f"{say('report-none-together', verdict=say('none'))} ({why_none(report)})."
         return "\n".join([verdict, size, *_held(report), say("no-proof"), *missing])
+    found = say("report-found-together", verdict=say("found-whole"))
     p_value = f"{format_p_value(report.p_value)}   {say('report-p-value-together')}"
     return "\n".join(
         [
-            f"{say('report-found-together')}: {describe_hop(report.origin)}",
+            f"{found}: {describe_hop(report.origin)}",
             *_lines([("p-value", p_value)]),
             size,
             say("report-which"),
