@@ -71,8 +71,9 @@ test("breaks of an office document are breaks of the text", async () => {
 });
 
 /** A file of a kind by what shows it. */
-function shown({ begins, bytes: magic, members }) {
+function shown({ begins, bytes: magic, members, xml }) {
   if (members) return zip(Object.fromEntries(members.map((name) => [name.replace(/\/$/, "/a.xml"), ""])));
+  if (xml) return `<${/\w+(?::\w+)?/.exec(xml)[0]}>words`;
   if (begins) return `${begins[0]} words\n`;
   const [characters, place] = magic[0];
   return Uint8Array.from(Buffer.from(`${" ".repeat(place)}${characters}\0words`, "latin1"));
