@@ -214,7 +214,7 @@ def test_the_commands_of_a_page(session: tuple[str, ...], tmp_path: Path) -> Non
 def test_the_two_commands_print_what_the_pages_show(tmp_path: Path) -> None:
     shown = re.search(rf"^{say('found-whole')}:.*$", (ROOT / "README.md").read_text(encoding="utf-8"), re.M)
     assert shown
-    encode, decode = [command for command in commands("README.md") if command.startswith("ctwl-")]
+    _, encode, decode = [command for command in commands("README.md") if command.startswith("ctwl-")]
     assert [encode, decode] == commands(f"{DOCS}index.md")
     assert shown[0] in Shell(tmp_path).run(f"{encode}\n{decode}")
 
