@@ -190,7 +190,7 @@ def test_without_a_finding_nothing_is_marked(browser: Browser, opened: Any) -> N
     popup = browser.press(page)
     popup.wait()
     assert popup.text("verdict") == say("none")
-    assert "does not show that a person wrote it" in popup.text("means")
+    assert say("no-proof") in popup.text("means")
     assert action(popup, "BadgeText") == "–"
     assert page.evaluate("CSS.highlights.size") == 0
     popup.close()
