@@ -14,7 +14,6 @@ import datetime
 import json
 import re
 import sys
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -144,11 +143,10 @@ def fitting_beacons(results: Path = RESULTS) -> str:
     Where the worst beacon of a kind fits it, the next worst are taken to fit it too.
     """
     file, found = results / "kinds.json", dict[str, list[str]]()
-    rows = json.loads(file.read_text())["rows"] if file.exists() else []
-    for row, way in product(rows, ("light", "whole")):
-        small = sum(p <= FITS[0] for p in row[way]["p"])
-        if small >= FITS[1] * len(row[way]["p"]):
-            for provider, version in (row[way]["beacon"], *row[way]["next worst"]):
+    readings = json.loads(file.read_text())["readings"] if file.exists() else []
+    for row in (row for reading in readings for row in reading["rows"]):
+        if sum(p <= FITS[0] for p in row["p"]) >= FITS[1] * len(row["p"]):
+            for provider, version in (row["beacon"], *row["next worst"]):
                 kinds = found.setdefault(f"{provider}:{version}", [])
                 kinds += [row["kind"]] * (row["kind"] not in kinds)
     ordered = sorted(found.items(), key=lambda each: [int(number) for number in each[0].split(":")])

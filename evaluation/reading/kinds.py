@@ -3,7 +3,7 @@
 The key is public and a context is one token, so texts of a narrow kind share their pairs of context and token. A
 p-value is over keys: it does not see that one code may fit all texts of a kind. For each kind the beacon that fits half
 of its texts best is searched for in the other half, as ``ctwl-decode --beacon`` does: by the light scores alone, by the
-language model alone.
+language model alone. What is found of a kind is kept on disk, so a run that was stopped goes on where it was.
 
 Counted are the held-out texts that are found at each level, and those that would be by the p-value alone, without the
 rules against it (spec section 10, step 8).
@@ -15,12 +15,16 @@ import json
 import random
 import string
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+import ctwl_decoder
+import ctwl_protocol
 from ctwl_decoder import Decoder
 from ctwl_decoder.options import ScoreName
 from ctwl_decoder.search.plan import SearchPlan
@@ -29,6 +33,7 @@ from ctwl_decoder.statistics.scored_positions import ScoreTable
 from ctwl_decoder.text.tokens import tokenize_variants
 from ctwl_protocol import Beacon
 
+from ..shared.cache import digest, recalled
 from ..shared.experiment import OFFLINE, Options, Result, experiment, tracked
 from ..shared.human import packaged_kinds
 
@@ -125,9 +130,15 @@ def kinds(files: Sequence[Path]) -> dict[str, Made]:
 
 def texts_of(decoder: Decoder, made: Made, count: int, tokens: int, seed: str) -> list[str]:
     """So many texts of a kind, each of so many proxy tokens."""
-    rng = random.Random(seed)
-    ids = [decoder.tokenizer.encode(made(rng))[:tokens] for _ in range(count)]
-    return [decoder.tokenizer.decode(each) for each in ids]
+    rng, encode = random.Random(seed), decoder.tokenizer.encode
+
+    def one() -> str:
+        text = made(rng)
+        while len(encode(text)) < tokens:
+            text += "\n" + made(rng)
+        return decoder.tokenizer.decode(encode(text)[:tokens])
+
+    return [one() for _ in range(count)]
 
 
 def fit(decoder: Decoder, text: str, way: ScoreName) -> NDArray[np.float64]:
@@ -150,43 +161,75 @@ def worst_beacons(decoder: Decoder, texts: Sequence[str], way: ScoreName) -> lis
     return [(beacon.provider, beacon.version) for beacon in beacons]
 
 
-def totals(rows: Sequence[Mapping[str, Any]], way: str) -> dict[str, dict[str, int]]:
+def totals(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
     """Over the held-out texts of all kinds: how many have a p-value at each level, and how many are found there."""
-    values = np.array([value for row in rows for value in row[way]["p"]])
+    values = np.array([value for row in rows for value in row["p"]])
     return {
         f"{level:g}": {
             "p": int((values <= level).sum()),
-            "found": sum(row[way][f"found at {level:g}"] for row in rows),
-            "kinds with one found": sum(row[way][f"found at {level:g}"] > 0 for row in rows),
+            "found": sum(row[f"found at {level:g}"] for row in rows),
+            "kinds with one found": sum(row[f"found at {level:g}"] > 0 for row in rows),
         }
         for level in LEVELS
     }
 
 
-@experiment(quick={"texts": 4, "most": 3}, takes="human", texts=24, tokens=200, most=1000, seed=1)
+@cache
+def opened() -> Decoder:
+    """The decoder of this process."""
+    return Decoder.open(OFFLINE)
+
+
+Sizes = tuple[str, int, int, int]
+"""Of texts: their seed, how many choose a beacon, their length in tokens, and how many are held out."""
+
+
+def one_kind(name: str, files: Sequence[Path], way: ScoreName, sizes: Sizes) -> dict[str, Any]:
+    """What is found of one kind of text, read in one way."""
+    decoder, (seed, fitted, length, held_out) = opened(), sizes
+    texts = texts_of(decoder, kinds(files)[name], fitted + held_out, length, f"{seed}/{name}")
+    beacon, *others = worst_beacons(decoder, texts[:fitted], way)
+    rest = texts[fitted:]
+    p_values = [decoder.decode(text, score=way, beacons=[beacon]).p_value for text in rest]
+    row: dict[str, Any] = {"kind": name, "beacon": list(beacon), "next worst": list(map(list, others)), "p": p_values}
+    for level in LEVELS:
+        low = [text for text, p in zip(rest, p_values, strict=True) if p <= level]
+        found = [decoder.decode(text, score=way, beacons=[beacon], alpha=level).detected for text in low]
+        row[f"found at {level:g}"] = sum(found)
+    return row
+
+
+def kept_kind(name: str, files: Sequence[Path], way: ScoreName, sizes: Sizes) -> dict[str, Any]:
+    """:func:`one_kind`, made once."""
+    decided = ("kinds", digest(ctwl_protocol, ctwl_decoder, Path(__file__), *files), name, way, *sizes)
+    return recalled(partial(one_kind, name, files, way, sizes), *decided)
+
+
+@experiment(
+    quick={"light": "200x2", "whole": "200x2", "fitted": 2, "most": 3},
+    takes="human",
+    light="200x40,800x40,2000x40",
+    whole="200x40,800x40",
+    fitted=8,
+    most=1000,
+    seed=1,
+    processes=1,
+)
 def main(options: Options) -> Result:
-    """Run the experiment."""
-    decoder, rows = Decoder.open(OFFLINE), list[dict[str, Any]]()
-    every = list(kinds(options.files).items())[: options.most]
-    for name, made in tracked(every, "kinds"):
-        texts = texts_of(decoder, made, options.texts, options.tokens, f"{options.seed}/{name}")
-        half = options.texts // 2
-        row: dict[str, Any] = {"kind": name}
+    """Run the experiment; ``light`` and ``whole`` are lengths in tokens, and how many texts of each are held out."""
+    names = list(kinds(options.files))[: options.most]
+    readings = []
+    with ProcessPoolExecutor(options.processes) as pool:
         for way in WAYS:
-            beacon, *others = worst_beacons(decoder, texts[:half], way)
-            p_values = [decoder.decode(text, score=way, beacons=[beacon]).p_value for text in texts[half:]]
-            row[way] = {"beacon": list(beacon), "next worst": list(map(list, others)), "p": p_values}
-            for level in LEVELS:
-                low = [text for text, p in zip(texts[half:], p_values, strict=True) if p <= level]
-                found = [decoder.decode(text, score=way, beacons=[beacon], alpha=level).detected for text in low]
-                row[way][f"found at {level:g}"] = sum(found)
-        rows.append(row)
-    held_out = sum(len(row["light"]["p"]) for row in rows)
-    return {
-        "held-out texts": held_out,
-        "totals": {way: totals(rows, way) for way in WAYS},
-        "rows": rows,
-    }
+            for size in filter(None, getattr(options, way).split(",")):
+                length, held_out = map(int, size.split("x"))
+                sizes = f"{options.seed}/{length}", options.fitted, length, held_out
+                found = pool.map(partial(kept_kind, files=options.files, way=way, sizes=sizes), names)
+                rows = [row for row, _ in zip(found, tracked(names, f"{way}, {length} tokens"), strict=True)]
+                readings.append(
+                    {"way": way, "tokens": length, "texts": len(rows) * held_out, "totals": totals(rows), "rows": rows}
+                )
+    return {"kinds": len(names), "readings": readings}
 
 
 if __name__ == "__main__":

@@ -40,33 +40,30 @@ def test_kinds_are_counted_and_those_with_small_p_values_named(tmp_path: Path) -
     levels = ("0.01", "0.001", "0.0001")
 
     def row(kind: str, p: float) -> dict[str, object]:
-        way = {"beacon": [742, 6], "p": [p] * 12} | {f"found at {level}": 3 for level in levels}
-        return {"kind": kind, "light": way, "whole": way}
+        return {"kind": kind, "beacon": [742, 6], "p": [p] * 40} | {f"found at {level}": 3 for level in levels}
 
     total = {level: {"p": 12, "found": 3, "kinds with one found": 1} for level in levels}
+    rows = [row("whole numbers", 1e-5), row("letters", 0.5)]
     found = {
-        "settings": {"texts": 24, "tokens": 200, "date": "2026-11-27"},
-        "held-out texts": 1200,
-        "totals": {"light": total, "whole": total},
-        "rows": [row("whole numbers", 1e-5), row("letters", 0.5)],
+        "settings": {"fitted": 8, "date": "2026-11-27"},
+        "kinds": 2,
+        "readings": [{"way": "light", "tokens": 2000, "texts": 1200, "totals": total, "rows": rows}],
     }
     (tmp_path / "kinds.json").write_text(json.dumps(found))
-    assert "| 0.001 | 1.2 | 12; 12 | 3; 3 | 1; 1 |" in filled("kinds", tmp_path)
+    assert "| ranks | 2,000 | 1,200 | 12.0; 1.2; 0.1 | 12; 12; 12 | 3; 3; 3 | 1; 1; 1 |" in filled("kinds", tmp_path)
     section = filled("results-reading", tmp_path)
-    assert "| whole numbers | 742:6; 12 of 12; 3 | 742:6; 12 of 12; 3 |" in section and "letters" not in section
+    assert "| ranks | 2,000 | whole numbers (742:6): 40, 3 |" in section
 
 
 def test_the_registry_warns_of_the_beacons_that_were_measured(tmp_path: Path) -> None:
     assert FITTING.read_text(encoding="utf-8") == fitting_beacons()
 
-    def way(beacon: list[int], *p: float) -> dict[str, object]:
-        return {"beacon": beacon, "next worst": [[7, 10], [7, 9]], "p": p}
+    def row(kind: str, beacon: list[int], *p: float) -> dict[str, object]:
+        return {"kind": kind, "beacon": beacon, "next worst": [[7, 10], [7, 9]], "p": p}
 
-    rows = [
-        {"kind": "sums", "light": way([742, 6], 1e-4, 0.5, 0.5, 0.5), "whole": way([3, 0], 0.02, 1, 1, 1)},
-        {"kind": "DNA", "light": way([9, 1], *[0.001] * 4), "whole": way([7, 10], *[0.001] * 4)},
-    ]
-    (tmp_path / "kinds.json").write_text(json.dumps({"rows": rows}))
+    light = [row("sums", [742, 6], 1e-4, 0.5, 0.5, 0.5), row("DNA", [9, 1], *[0.001] * 4)]
+    whole = [row("sums", [3, 0], 0.02, 1, 1, 1), row("DNA", [7, 10], *[0.001] * 4)]
+    (tmp_path / "kinds.json").write_text(json.dumps({"readings": [{"rows": light}, {"rows": whole}]}))
     found = json.loads(fitting_beacons(tmp_path))
     assert list(found) == ["7:9", "7:10", "9:1", "742:6"]
     assert found["7:10"] == ["sums", "DNA"] and found["742:6"] == ["sums"]
