@@ -7,7 +7,10 @@ from collections.abc import Callable
 from facts_of_records import table
 
 from ctwl_encoder import Strategy
+from ctwl_encoder.core.expected_evidence import needed_tokens
 from ctwl_encoder.options import MarkingOptions
+from ctwl_protocol import get_profile
+from ctwl_protocol.profile import OFFLINE
 
 
 def _meaning(option: str) -> str:
@@ -30,6 +33,8 @@ FACTS: dict[str, Callable[[], str]] = {
             for one in Strategy
         ),
     ),
+    "tokens-delta": lambda: str(needed_tokens(get_profile(OFFLINE), Strategy.DELTA, temperature=0.0)),
+    "tokens-cool": lambda: str(needed_tokens(get_profile(OFFLINE), Strategy.RACE, temperature=0.5)),
     "strategy-names": lambda: ", ".join(f"`{one}`" for one in Strategy),
 }
 """By name, as in :data:`facts.FACTS`."""

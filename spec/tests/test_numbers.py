@@ -232,9 +232,6 @@ def test_the_level_stands_in_no_code() -> None:
 
 
 LEVEL = numbers.NUMBERS.search.level
-MEASURED = {"docs/limits.md": ['"Found" means at p <= 1e-4'], "docs/results.md": ["**Found at p <= 1e-4**"]}
-"""What experiments found at the level that the names in their results say."""
-
 GENERATED = re.compile(r"^```.*?^```|<!-- ([\w-]+) -->\n.*?<!-- end \1 -->|<!-- fact .*?<!-- end -->", re.M | re.S)
 """Examples, what the results of experiments fill in, and what ``tools/facts.py`` does."""
 
@@ -247,8 +244,6 @@ def test_no_page_states_the_level_by_hand() -> None:
     for path in (path for path in pages() if path.parent.name != "spec" and path.name != "commands.md"):
         name, text = str(path.relative_to(ROOT)), GENERATED.sub("", path.read_text(encoding="utf-8"))
         text = " ".join(text.split())
-        for words in MEASURED.get(name, ()):
-            text = text.replace(words, "")
         if left := [text[max(0, at.start() - 40) : at.end()] for at in level.finditer(text)]:
             found[name] = left
     assert found == {}

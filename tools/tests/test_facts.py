@@ -5,6 +5,8 @@ from pathlib import Path
 import facts
 import pytest
 
+from ctwl_protocol.numbers import NUMBERS
+
 
 @pytest.mark.parametrize("page", facts.pages(), ids=lambda page: page.relative_to(facts.ROOT).as_posix())
 def test_the_facts_of_a_page_are_those_of_the_code(page: Path) -> None:
@@ -13,6 +15,7 @@ def test_the_facts_of_a_page_are_those_of_the_code(page: Path) -> None:
 
 
 def test_a_fact_is_written_where_it_stands() -> None:
-    assert facts.written("at <!-- fact level -->0.5<!-- end -->.") == "at <!-- fact level -->0.0001<!-- end -->."
+    level = facts.decimal(NUMBERS.search.level)
+    assert facts.written("at <!-- fact level -->0.5<!-- end -->.") == f"at <!-- fact level -->{level}<!-- end -->."
     with pytest.raises(KeyError):
         facts.written("<!-- fact unknown --><!-- end -->")

@@ -12,13 +12,9 @@ from docs_site import ROOT, pages
 from facts_of_engines import page_of
 from figures import EXAMPLE
 
-from ctwl_encoder import Strategy
-from ctwl_encoder.core.expected_evidence import needed_tokens
 from ctwl_encoder.models import load_model
 from ctwl_engines.engine import engines
-from ctwl_protocol import get_profile
 from ctwl_protocol.environment import PASSPHRASE
-from ctwl_protocol.profile import OFFLINE
 from ctwl_protocol.records.sealing import ProviderKeys
 
 HUB = "Qwen/Qwen2.5-0.5B-Instruct"
@@ -81,11 +77,3 @@ def test_the_examples_of_a_page(page: str, folder: Path) -> None:
     for code in snippets(page):
         short = re.sub(r"max_new_tokens=\d+", "max_new_tokens=12", code.replace(HUB, str(folder / "model")))
         exec(compile(short, page, "exec"), names)
-
-
-def test_the_tokens_that_the_pages_name_are_those_that_the_encoder_counts_on() -> None:
-    profile, strategy = get_profile(OFFLINE), (ROOT / "docs/providers/strategy.md").read_text(encoding="utf-8")
-    named = [(Strategy.DELTA, 0.0), (Strategy.RACE, 0.5)]  # the others stand in the table alone
-    (told,) = re.findall(r"^\*\*The encoder warns\*\*.*?\n\n", strategy, re.M | re.S)
-    counted = [str(needed_tokens(profile, each, temperature=t)) for each, t in named]
-    assert re.findall(r"(?<![.\d])\d{2,3}\b", told) == counted
