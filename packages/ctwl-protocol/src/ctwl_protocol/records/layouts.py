@@ -93,9 +93,14 @@ class Layout:
 
     @property
     def own_fields(self) -> tuple[Field, ...]:
-        """The fields whose values a writer chooses: none of a beacon, and none that the provider's keys make."""
+        """The fields whose values a writer chooses.
+
+        None of a beacon, none of the higher bits of its numbers, which the registry gives out (spec section 9.2), and
+        none that the provider's keys make.
+        """
         rest = self.fields[3 * self.hops :]
-        return () if {AUTHENTICATOR, SEALED_USER.name} & {field.name for field in rest} else rest
+        given = {AUTHENTICATOR, SEALED_USER.name, *(f"{name}_high" for name in BEACON_FIELDS)}
+        return () if given & {field.name for field in rest} else rest
 
     @property
     def hops(self) -> int:
