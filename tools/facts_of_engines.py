@@ -6,6 +6,8 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
+from in_markdown import table
+
 from ctwl_engines.engine import engines
 
 ROOM = Path(__file__).resolve().parents[1] / "rooms/ctwl-engines"
@@ -31,14 +33,14 @@ def _extras() -> str:
 
 
 def _table() -> str:
-    rows = (f"| {_links()[folder]} | {each.starts} | `make test-{each.tests}` |" for folder, each in engines().items())
-    return "\n".join(["| engine | how it starts | its tests |", "|---|---|---|", *rows])
+    rows = ((_links()[folder], each.starts, f"`make test-{each.tests}`") for folder, each in engines().items())
+    return table(("engine", "how it starts", "its tests"), *rows)
 
 
 def _variables() -> str:
     told = [(variable, without) for each in engines().values() for variable, without in each.variables.items()]
-    rows = (f"| `{variable.name}` | {variable.meaning} | {without} |" for variable, without in told)
-    return "\n".join(["| variable of an engine | for | without it |", "|---|---|---|", *rows])
+    rows = ((f"`{variable.name}`", variable.meaning, without) for variable, without in told)
+    return table(("variable of an engine", "for", "without it"), *rows)
 
 
 FACTS: dict[str, Callable[[], str]] = {

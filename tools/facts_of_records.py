@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+
+from in_markdown import table
 
 from ctwl_encoder import Strategy
 from ctwl_encoder.core.expected_evidence import needed_tokens
 from ctwl_protocol import get_profile
 from ctwl_protocol.numbers import NUMBERS
 from ctwl_protocol.profile import OFFLINE
-from ctwl_protocol.records.layouts import LAYOUTS, REGISTERED, Layout
+from ctwl_protocol.records.layouts import LAYOUTS, REGISTERED, SEALED_USER, Layout
 
 _ABOUT = {row.number: row.about for row in NUMBERS.records.layouts}
-
-
-def table(*rows: Iterable[object]) -> str:
-    """A table in Markdown, the first row is its head."""
-    head, *rest = ("| " + " | ".join(map(str, row)) + " |" for row in rows)
-    return "\n".join([head, "|" + "---|" * (head.count(" | ") + 1), *rest])
 
 
 def _fields(layout: Layout) -> str:
@@ -32,8 +28,9 @@ def _option(layout: Layout) -> str:
     """How ``ctwl-encode`` is asked for it."""
     if layout.own_fields:
         return "`--fields " + ",".join(f"{field.name}=N" for field in layout.own_fields) + "`"
-    of_user = "`--user`" + ", `--authenticated`" * layout.authenticated
-    return "`--relay`" if layout.hops > 1 else of_user if layout.codes > 1 else ""
+    if SEALED_USER in layout.fields:
+        return "`--user`" + ", `--authenticated`" * layout.authenticated
+    return "`--relay`" if layout.hops > 1 else ""
 
 
 def _of_encoder(layout: Layout) -> list[int]:

@@ -9,6 +9,8 @@ from contextlib import redirect_stdout
 from functools import cache, partial
 from pathlib import Path
 
+from in_markdown import fenced, table
+
 from ctwl_decoder.command import main
 from ctwl_decoder.kinds import KINDS
 from ctwl_decoder.words import english, kind_rows, say
@@ -23,11 +25,6 @@ def quoted(sentence: str) -> str:
     words = sentence.partition("{")[0].split()
     begins = " ".join(words[:WORDS])
     return begins if begins == sentence else f"{begins.rstrip(',:;')} ..."
-
-
-def fenced(text: str, language: str = "text") -> str:
-    """A block of code."""
-    return f"```{language}\n{text}\n```"
 
 
 @cache
@@ -46,8 +43,7 @@ def kinds_table(page: bool = False) -> str:
             forms = f" ({row['forms']})" if "forms" in row else ""
             said = row.get("browser" if page else "read", row["read"])
             files.setdefault(kind_rows().get(said, {"read": said})["read"], []).append(row["file"] + forms)
-    rows = (f"| {', '.join(names)} | {said} |" for said, names in files.items())
-    return "\n".join(["| file | what is read |", "|---|---|", *rows])
+    return table(("file", "what is read"), *((", ".join(names), said) for said, names in files.items()))
 
 
 def detection() -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from in_markdown import fenced
+
 from ctwl_protocol.numbers import NUMBERS
 
 
@@ -12,7 +14,7 @@ def _program() -> str:
     patterns = "".join(f'{name.upper()} = r"{pattern}"\n' for name, pattern in NUMBERS.splitting.patterns.items())
     named = {rule: ", ".join(map(str.upper, names)) for rule, names in NUMBERS.splitting.rules.items()}
     rules = "".join(f'    "{rule}": [{names}],\n' for rule, names in named.items())
-    return f"```python\n{patterns}SPLITS = {{\n{rules}}}\n```"
+    return fenced(f"{patterns}SPLITS = {{\n{rules}}}", "python")
 
 
 FACTS: dict[str, Callable[[], str]] = {"splitting": _program}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from facts_of_records import table
+from in_markdown import table
 
 from ctwl_encoder import Strategy
 from ctwl_encoder.core.expected_evidence import needed_tokens

@@ -142,8 +142,8 @@ class BeaconOptions(Options):
         return self
 
 
-def _by_name(given: Any) -> Any:
-    """What ``a=1,b=2`` says; anything else as it is."""
+def _numbers_by_name(given: Any) -> Any:
+    """The text ``a=1,b=2`` as a dictionary; anything else as it is."""
     return dict(each.split("=", 1) for each in given.split(",")) if isinstance(given, str) else given
 
 
@@ -159,9 +159,9 @@ class RecordOptions(BeaconOptions):
     keys: str | None = Field(None, description="the provider's keys, see --new-keys")
     epoch: int = Field(0, description="key epoch of the sealed user")
     authenticated: bool = Field(False, description="with --user: add a code that only --keys can test")
-    fields: Annotated[dict[str, int], BeforeValidator(_by_name)] = Field(
+    fields: Annotated[dict[str, int], BeforeValidator(_numbers_by_name)] = Field(
         {},
-        description="numbers of your own by name, as tag=5; a comma parts two; all of one layout: "
+        description="your own numbers by name, such as tag=5, with a comma between two: the fields of one layout, "
         + ", ".join(f"{layout.name} ({_bits(layout)})" for layout in LAYOUTS if layout.own_fields),
     )
     relay: str | None = Field(
@@ -180,8 +180,8 @@ class RecordOptions(BeaconOptions):
         return self
 
 
-def _of_strength(option: str) -> str:
-    """The strategies whose strength an option says."""
+def _strategies_with(option: str) -> str:
+    """The names of the strategies whose strength this option sets."""
     return " or ".join(strategy for strategy in Strategy if strategy.traits.strength == option)
 
 
@@ -198,7 +198,7 @@ class MarkingOptions(Options):
         None,
         ge=LEAST_SHARE,
         le=MOST_SHARE,
-        description=f"for {_of_strength('share')}: the part of the chance in each draw that the code decides. "
+        description=f"for {_strategies_with('share')}: the part of the chance in each draw that the code decides. "
         "With more a shorter text is found, with less texts of one prompt vary more (default: 1.5 less the "
         "temperature, from 0.5 to 0.9)",
     )
@@ -206,7 +206,7 @@ class MarkingOptions(Options):
         2.0,
         gt=0,
         le=_MAX_DELTA,
-        description=f"for {_of_strength('delta')}: nats that are added to the logits of the code's half",
+        description=f"for {_strategies_with('delta')}: nats that are added to the logits of the code's half",
     )
 
     def strength_of(self, strategy: Strategy, temperature: float = 1.0) -> float:
@@ -262,7 +262,7 @@ class GenerationOptions(MarkingOptions):
             if chosen.traits.strength != name and getattr(self, name) != type(self).model_fields[name].default:
                 raise OptionOutOfRange(
                     f"{_named(name, info)} changes nothing under {chosen}; leave it out, or set {strategy} to "
-                    f"{_of_strength(name)}"
+                    f"{_strategies_with(name)}"
                 )
 
     @property

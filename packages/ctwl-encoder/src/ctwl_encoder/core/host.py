@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from ctwl_protocol.errors import ModelFailed
 
 from ..errors import needing
 from .marker import Marker
-from .strategies import Strategy
+from .strategies import Strategy, module_of
 
 
 class HostMarker(Marker):
@@ -70,8 +69,7 @@ def reference_of(strategy: Strategy) -> Callable[[Branch, int, float], NDArray[n
 
     It takes the branch, the seed of its permutation, and how strongly the text is marked.
     """
-    module = import_module(f".strategies.{strategy}.reference", __package__)
-    gained: Callable[[Branch, int, float], NDArray[np.float64]] = module.gained
+    gained: Callable[[Branch, int, float], NDArray[np.float64]] = module_of(strategy, "reference").gained
     return gained
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from importlib import import_module
 from importlib.util import find_spec
 from typing import NamedTuple, TypeAlias
 
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from ctwl_protocol.proxy import Proxy
 
 from ..places import Places
-from ..strategies import Strategy
+from ..strategies import Strategy, module_of
 from .step import DeviceStep, Tables
 
 
@@ -60,8 +59,6 @@ def form_of(
         proxy: asked by a strategy that does not keep the distribution.
         before: gives the proxy tokens before each place of a step, a whole prefix.
     """
-    folder = f"{__package__.removesuffix('device')}strategies.{strategy}"
-    kernel = has_kernels(device) and find_spec(f"{folder}.kernel") is not None
-    module = import_module(f"{folder}.{'kernel' if kernel else 'plain'}")
+    module = module_of(strategy, *["kernel"] * has_kernels(device), "plain")
     form: Form = module.mark if strategy.keeps_distribution else module.Mark(proxy, before)
     return form

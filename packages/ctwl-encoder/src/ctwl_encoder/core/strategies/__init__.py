@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
 
 from .traits import Traits
 
@@ -36,3 +38,9 @@ class Strategy(StrEnum):
 
 
 _TRAITS: dict[Strategy, Traits] = {strategy: import_module(f".{strategy}", __package__).TRAITS for strategy in Strategy}
+
+
+def module_of(strategy: Strategy, *forms: str) -> Any:
+    """The module of the first of these forms that a strategy has: ``reference``, ``plain``, ``kernel``."""
+    there = (f"{__package__}.{strategy}.{form}" for form in forms)
+    return import_module(next(name for name in there if find_spec(name) is not None))
