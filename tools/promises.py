@@ -30,9 +30,14 @@ _MARKS: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Paramet
 
 
 def signature(function: Any) -> str:
-    """The parameters of a function as callers need them: names, order, which are named, which may be left out."""
+    """The parameters of a function as callers need them: names, order, which are named, which may be left out.
+
+    Private names are left out: Ray adds one of its own to the methods of a class that it has made an actor of.
+    """
     told, named = [], False
     for one in inspect.signature(function).parameters.values():
+        if one.name.startswith("_"):
+            continue
         if one.kind is inspect.Parameter.KEYWORD_ONLY and not named:
             told.append("*")
         named |= one.kind in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_POSITIONAL)

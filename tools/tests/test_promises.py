@@ -1,5 +1,7 @@
 """What users rely on does not vanish unseen."""
 
+import inspect
+
 import promises
 import pytest
 
@@ -13,6 +15,19 @@ def test_nothing_that_was_promised_is_gone() -> None:
 
 def test_everything_that_users_can_call_is_on_the_list() -> None:
     assert not promises.promises() - promises.kept(), "new; run: python tools/promises.py"
+
+
+def test_what_another_library_adds_to_a_signature_is_no_promise() -> None:
+    def read(texts: list[str], progress: bool = False) -> None: ...
+
+    told = promises.signature(read)
+    read.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # as ray.util.tracing does
+        [
+            *inspect.signature(read).parameters.values(),
+            inspect.Parameter("_ray_trace_ctx", inspect.Parameter.KEYWORD_ONLY, default=None),
+        ]
+    )
+    assert promises.signature(read) == told == "(texts, progress=)"
 
 
 def test_the_list_drops_nothing_that_the_changelog_does_not_name(monkeypatch: pytest.MonkeyPatch) -> None:
