@@ -117,8 +117,9 @@ def every_bridge(
     return Bridge(mistral, offline_proxy) if request.param == "mistral" else bridge
 
 
+@pytest.mark.parametrize("steps", [40, pytest.param(900, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("warm", [False, True])
-def test_a_batch_reads_its_texts_as_each_is_read_alone(every_bridge: Bridge, warm: bool) -> None:
+def test_a_batch_reads_its_texts_as_each_is_read_alone(every_bridge: Bridge, warm: bool, steps: int) -> None:
     """Texts in every script, code and random tokens; rows that come, go, go back and fork."""
     bridge, rng = every_bridge, np.random.default_rng(7)
     marker = DeviceMarker(bridge, Strategy.RACE)
@@ -136,7 +137,7 @@ def test_a_batch_reads_its_texts_as_each_is_read_alone(every_bridge: Bridge, war
         return marker.start(payload, 0.3), [], payload
 
     rows = [begun(PAYLOADS[n % 3]) for n in range(12)]
-    for _ in range(80):
+    for _ in range(steps):
         starts = rng.integers(len(pieces) - 1, size=len(rows))
         new = [
             pieces[(start + len(tokens)) % len(pieces)]
