@@ -27,6 +27,8 @@ test("charsets of mail, and mails in a file of several", async () => {
   assert.equal(await wordsOf(mail("text/plain; charset=unknown", "8bit", "words")), "words");
   const passed = `X-Passed: ${"far ".repeat(400)}\r\n`.repeat(20); // through many servers
   assert.equal(await wordsOf(passed + mail("text/plain", "base64", base64("words"))), "words");
+  const digest = `Date: x\nContent-Type: multipart/digest; boundary=b\n\n--b\n\n${mail("text/plain", "base64", base64("words"))}\n--b--\n`;
+  assert.equal(await wordsOf(digest), "words");
   const one = (words) => `From a@b Mon Nov 2\n${mail("text/plain", "7bit", words).replaceAll("\r\n", "\n")}\n`;
   assert.equal(await wordsOf(one("first") + one("second")), "first\n\nsecond");
 });

@@ -48,17 +48,18 @@ function valueOf(header = "") {
   return { value: /^[^;\s]*/.exec(header)[0].toLowerCase(), parameters };
 }
 
-/** The words of a part of a mail and of the parts in it, and the names of what is attached. */
-function read(part, budget, depth) {
+/** The words of a part of a mail and of the parts in it, and the names of what is attached; `unsaid` is a part's type if it names none. */
+function read(part, budget, depth, unsaid = "text/plain") {
   budget.count();
   sound(depth <= DEPTH, "nested", `more than ${DEPTH} mails or parts are inside each other`);
   const { headers, body } = split(part);
-  const { value: type, parameters } = valueOf(headers.get("content-type") ?? "text/plain");
+  const { value: type, parameters } = valueOf(headers.get("content-type") ?? unsaid);
   const placed = valueOf(headers.get("content-disposition"));
   const name = placed.parameters.filename ?? parameters.name;
   const attached = placed.value === "attachment" || name !== undefined;
   if (type.startsWith("multipart/") && parameters.boundary) {
-    const inner = partsOf(body, parameters.boundary, budget).map((each) => read(each, budget, depth + 1));
+    const unsaidIn = type === "multipart/digest" ? "message/rfc822" : undefined;
+    const inner = partsOf(body, parameters.boundary, budget).map((each) => read(each, budget, depth + 1, unsaidIn));
     return type === "multipart/alternative" ? chosen(inner) : all(inner);
   }
   if (type === "message/rfc822") {
