@@ -46,7 +46,7 @@ test("a mail is one whatever programs write around it, and whatever its headers 
 
 test("a line of a mail that begins as one before a mail begins none", async () => {
   const words = "First words.\n\nFrom Monday on we meet.\nPlace: Room 1";
-  assert.equal(await wordsOf(`Title: Notes\nDate: today\n\n${words}`), words);
+  assert.equal(await wordsOf(`From: a@b\nDate: today\n\n${words}`), words);
   assert.equal(await wordsOf(`From a@b Mon Nov 2\nDate: today\n\n${words}`), words);
 });
 
@@ -120,7 +120,7 @@ test("kinds that are not opened are named", async () => {
 const PROSE = "Words of a text which somebody wrote by hand, and which goes on for a while.\n".repeat(3);
 const RECORD = '{"role": "user", "text": "Hi"}\n';
 const WITH_JSON = [`[![a](b)](c)\n${PROSE}${RECORD}`, `[10:00] a ${RECORD}${PROSE}`, `${RECORD}${PROSE}${RECORD}`, `Lines:\ndata: ${RECORD}data: ${RECORD}${PROSE}`];
-const LIKE_FILES = [...WITH_JSON, "Note: a text.\n\nFrom: b\n", "---\ncontent-type: a\n---\nA text.", '12\nNote: "a": b\n\n', "ID3 is a way to learn trees.", "THE HEATWAVE went on.", "GIF89a was a format.", "Files begin with %PDF-1.7."];
+const LIKE_FILES = [...WITH_JSON, "Note: a text.\n\nFrom: b\n", `Date: today\nAnn: Hi.\nBot: ${PROSE}\nFrom Monday on\nAnn: Thanks.`, "---\ncontent-type: a\n---\nA text.", '12\nNote: "a": b\n\n', "ID3 is a way to learn trees.", "THE HEATWAVE went on.", "GIF89a was a format.", "Files begin with %PDF-1.7."];
 
 test("plain text stays as it is", async () => {
   for (const plain of ["", "[Music] words", "Note: this\nis plain.\n\nText", "<p>a line</p> of Markdown", "{curly} words", MARKED, "word ".repeat(9999), "ACGT".repeat(99), ...LIKE_FILES]) {
@@ -178,7 +178,7 @@ test("long runs cost no more than their length", async () => {
   for (const run of [" ", "=\n", "a;", "--=_x\n", "= "]) await wordsOf(mail('text/plain; charset="utf-8"', "quoted-printable", `${run.repeat(many)}x`));
   await wordsOf(`${"Ab3".repeat(99)}${" ".repeat(many)}!`);
   await wordsOf(`${"Name: value\r\n".repeat(300)}no header`);
-  await wordsOf(`Date: a\nName:${";a=b".repeat(many)}\n\nwords`);
+  await wordsOf(`Mime-Version: a\nName:${";a=b".repeat(many)}\n\nwords`);
   await wordsOf(`From a Thu\nDate: x\n\n${"From Thu ".repeat(many)}`);
   for (const run of ["\r", "--a\n", "[", "12", "}} {", 'a {"b":c}\n']) await wordsOf(run.repeat(many));
 });

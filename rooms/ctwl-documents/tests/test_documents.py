@@ -314,6 +314,7 @@ RECORD = '{"role": "user", "text": "Hi"}\n'
         f"One\n{'=' * 60}\n" * 4 + "Two = 2",
         f"{'x' * 59}=\n" * 4 + "a=x",
         "Note: a text.\n\nFrom: b\n",
+        f"Title: Talk\nDate: today\nAnn: A question.\nBot: {TEXTS[0]}\n\nFrom Monday on\nAnn: Thanks.",
         "---\ncontent-type: a\n---\nA text.",
         f"[![a](b)](c)\n{TEXTS[0]}\n{RECORD}",
         f"[10:00] a {RECORD}{TEXTS[0]}",
@@ -356,7 +357,7 @@ def test_a_mail_is_one_whatever_stands_around_it_and_whatever_its_headers_and_li
 
 def test_a_line_of_a_mail_that_begins_as_one_before_a_mail_begins_none() -> None:
     body = "First words.\n\nFrom Monday on we meet.\nPlace: Room 1"
-    for head in ("Title: Notes\n", "From a@b Mon Nov 2\n"):
+    for head in ("From: a@b\n", "From a@b Mon Nov 2\n"):
         assert words(f"{head}Date: today\n\n{body}".encode()) == body
 
 

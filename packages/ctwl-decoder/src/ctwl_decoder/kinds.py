@@ -84,7 +84,10 @@ _LEAD = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:(\d{1,9})[ \t]*\r?\n)?")
 _NAME = rb"[!-9;-~]{1,998}:"
 _HEADER = _NAME + rb"[^\n]*\n(?:[ \t][^\n]*\n)*"  # one way to match a line end, or time doubles
 _MAIL = re.compile(rb"(?:From [^\n]*\n)?(?:" + _HEADER + rb"){1,400}\r?\n")
-_OF_MAIL = re.compile(rb"^(?:mime-version|message-id|received|return-path|content-[a-z-]+|date):", re.I | re.M)
+_OF_MAIL = re.compile(rb"^(?:mime-version|message-id|received|return-path|content-[a-z-]+):", re.I | re.M)
+_LEAST = [re.compile(rb"^date:", re.I | re.M), re.compile(rb"^from[: ]", re.I | re.M)]
+"""Every mail has these; notes and written talks have the first alone."""
+
 _PARTS = re.compile(rb"(?:[^\n]{0,200}\n){0,5}?--(?!-*\s)([^\s\"]{1,70})[ \t]*\r?\n(?=content-[a-z-]+:)", re.I)
 """Begins the body of a mail whose head is cut off."""
 
@@ -150,7 +153,7 @@ def mail_in(data: bytes) -> bytes | None:
     end = start + int(size) if size else len(data)
     mail = data[start:end] if data.startswith(b"<?xml", end) else data[start:]  # Apple's program writes this behind it
     head = _MAIL.match(mail[:_HEAD])
-    if head and _OF_MAIL.search(head[0]):
+    if head and (_OF_MAIL.search(head[0]) or all(each.search(head[0]) for each in _LEAST)):
         return mail
     parts = _PARTS.match(mail[:_BEGINNING])
     return b'Content-Type: multipart/mixed; boundary="' + parts[1] + b'"\n\n' + mail if parts else None

@@ -29,7 +29,9 @@ const CONTROL = /[\0-\x06\x0e-\x1a\x1c-\x1f]/;
 /** What stands before a mail: Apple's program writes the number of its bytes. */
 const LEAD = /^(?:\xef\xbb\xbf)?\s*(?:(\d{1,9})[ \t]*\r?\n)?/;
 const MAIL = /^(?:From [^\n]*\n)?(?:[!-9;-~]{1,998}:[^\n]*\n(?:[ \t][^\n]*\n)*){1,400}\r?\n/;
-const MAIL_NAMES = /^(?:mime-version|message-id|received|return-path|content-[a-z-]+|date):/im;
+const MAIL_NAMES = /^(?:mime-version|message-id|received|return-path|content-[a-z-]+):/im;
+/** Every mail has these; notes and written talks have the first alone. */
+const LEAST = [/^date:/im, /^from[: ]/im];
 /** Begins the body of a mail whose head is cut off. */
 const PARTS = /^(?:[^\n]{0,200}\n){0,5}?--(?!-*\s)([^\s"]{1,70})[ \t]*\r?\n(?=content-[a-z-]+:)/i;
 /** Begins base64 that is an address of its own. */
@@ -68,7 +70,8 @@ export function mailIn(given) {
   const [{ length: start }, size] = LEAD.exec(raw);
   const end = size === undefined ? raw.length : start + Number(size);
   const mail = raw.startsWith("<?xml", end) ? raw.slice(start, end) : raw.slice(start); // Apple's program writes this behind it
-  if (MAIL_NAMES.test(MAIL.exec(mail.slice(0, HEAD))?.[0] ?? "")) return mail;
+  const head = MAIL.exec(mail.slice(0, HEAD))?.[0] ?? "";
+  if (MAIL_NAMES.test(head) || LEAST.every((each) => each.test(head))) return mail;
   const boundary = PARTS.exec(mail.slice(0, BEGINNING))?.[1];
   return boundary === undefined ? null : `Content-Type: multipart/mixed; boundary="${boundary}"\n\n${mail}`;
 }
