@@ -27,8 +27,35 @@ test("charsets of mail, and mails in a file of several", async () => {
   assert.equal(await wordsOf(mail("text/plain; charset=unknown", "8bit", "words")), "words");
   const passed = `X-Passed: ${"far ".repeat(400)}\r\n`.repeat(20); // through many servers
   assert.equal(await wordsOf(passed + mail("text/plain", "base64", base64("words"))), "words");
+  const digest = `Date: x\nContent-Type: multipart/digest; boundary=b\n\n--b\n\n${mail("text/plain", "base64", base64("words"))}\n--b--\n`;
+  assert.equal(await wordsOf(digest), "words");
   const one = (words) => `From a@b Mon Nov 2\n${mail("text/plain", "7bit", words).replaceAll("\r\n", "\n")}\n`;
   assert.equal(await wordsOf(one("first") + one("second")), "first\n\nsecond");
+});
+
+test("a mail is one whatever programs write around it, and whatever its headers and line ends are", async () => {
+  const sent = mail("text/plain", "base64", base64("Größe of words")).replaceAll("\r\n", "\n");
+  const size = Buffer.byteLength(sent);
+  const written = [`\ufeff${sent}`, `\n\n${sent}`, `X-Spam_score: 1\nX-A.b: 2\n${sent}`, `${"X".repeat(200)}: 1\n${sent}`];
+  written.push(`${size}      \n${sent}<?xml version="1.0"?><plist/>`, `\ufeffFrom a Thu Nov 26\n${sent}`, sent.replaceAll("\n", "\r"));
+  written.push(sent.replaceAll("\n", "\r\r\n"), `Content-Transfer-Encoding: base64\n\n${base64("Größe of words")}`);
+  written.push(`In many parts.\n--=_x\nContent-Transfer-Encoding: base64\n\n${base64("Größe of words")}\n--=_x--\n`);
+  for (const each of written) assert.equal(await wordsOf(each), "Größe of words", each);
+  assert.equal(await wordsOf(mail("text/plain", "x-uuencode", "begin 644 a.txt\n/1W+#ML.?92!O9B!W;W)D\n`\nend\n")), "Größe of word");
+});
+
+test("a line of a mail that begins as one before a mail begins none", async () => {
+  const words = "First words.\n\nFrom Monday on we meet.\nPlace: Room 1";
+  assert.equal(await wordsOf(`From: a@b\nDate: today\n\n${words}`), words);
+  assert.equal(await wordsOf(`From a@b Mon Nov 2\nDate: today\n\n${words}`), words);
+});
+
+test("of alternatives the words are chosen, and what is attached in any is named", async () => {
+  const placed = 'Content-Disposition: attachment; filename="a.docx"\r\n';
+  const mixed = parts("mixed", ["text/html", "7bit", "<p>words</p>"], ["application/a", "7bit", "x", placed]).replaceAll('"b"', '"c"').replace(/^--b/gm, "--c");
+  const head = 'Date: x\nContent-Type: multipart/alternative; boundary="b"\n\n--b\n\nwords\n--b\nContent-Type: text/x-amp-html\n\nwords\n';
+  const found = await openDocument(bytes(`${head}--b\nContent-Type: text/calendar\n\nBEGIN\n--b\n${mixed}\n--b--\n`));
+  assert.deepEqual([found.text, found.left], ["words", ["text/calendar", "a.docx"]]);
 });
 
 test("a charset is what the bytes are, before what a label says", () => {
@@ -90,7 +117,10 @@ test("kinds that are not opened are named", async () => {
 });
 
 /** Texts that begin with what some files begin with. */
-const LIKE_FILES = ["ID3 is a way to learn trees.", "THE HEATWAVE went on.", "GIF89a was a format.", "Files begin with %PDF-1.7."];
+const PROSE = "Words of a text which somebody wrote by hand, and which goes on for a while.\n".repeat(3);
+const RECORD = '{"role": "user", "text": "Hi"}\n';
+const WITH_JSON = [`[![a](b)](c)\n${PROSE}${RECORD}`, `[10:00] a ${RECORD}${PROSE}`, `${RECORD}${PROSE}${RECORD}`, `Lines:\ndata: ${RECORD}data: ${RECORD}${PROSE}`];
+const LIKE_FILES = [...WITH_JSON, "Note: a text.\n\nFrom: b\n", `Date: today\nAnn: Hi.\nBot: ${PROSE}\nFrom Monday on\nAnn: Thanks.`, "---\ncontent-type: a\n---\nA text.", '12\nNote: "a": b\n\n', "ID3 is a way to learn trees.", "THE HEATWAVE went on.", "GIF89a was a format.", "Files begin with %PDF-1.7."];
 
 test("plain text stays as it is", async () => {
   for (const plain of ["", "[Music] words", "Note: this\nis plain.\n\nText", "<p>a line</p> of Markdown", "{curly} words", MARKED, "word ".repeat(9999), "ACGT".repeat(99), ...LIKE_FILES]) {
@@ -148,7 +178,9 @@ test("long runs cost no more than their length", async () => {
   for (const run of [" ", "=\n", "a;", "--=_x\n", "= "]) await wordsOf(mail('text/plain; charset="utf-8"', "quoted-printable", `${run.repeat(many)}x`));
   await wordsOf(`${"Ab3".repeat(99)}${" ".repeat(many)}!`);
   await wordsOf(`${"Name: value\r\n".repeat(300)}no header`);
-  await wordsOf(`Date: a\nName:${";a=b".repeat(many)}\n\nwords`);
+  await wordsOf(`Mime-Version: a\nName:${";a=b".repeat(many)}\n\nwords`);
+  await wordsOf(`From a Thu\nDate: x\n\n${"From Thu ".repeat(many)}`);
+  for (const run of ["\r", "--a\n", "[", "12", "}} {", 'a {"b":c}\n']) await wordsOf(run.repeat(many));
 });
 
 test("a file with any byte changed is read or refused", async () => {

@@ -296,6 +296,9 @@ def test_an_address_is_no_file_and_no_text(tmp_path: Path) -> None:
         assert isinstance(found.text, NotOpened) and told in str(found.text)
 
 
+RECORD = '{"role": "user", "text": "Hi"}\n'
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -310,6 +313,13 @@ def test_an_address_is_no_file_and_no_text(tmp_path: Path) -> None:
         "A file begins with %PDF-1.7.",
         f"One\n{'=' * 60}\n" * 4 + "Two = 2",
         f"{'x' * 59}=\n" * 4 + "a=x",
+        "Note: a text.\n\nFrom: b\n",
+        f"Title: Talk\nDate: today\nAnn: A question.\nBot: {TEXTS[0]}\n\nFrom Monday on\nAnn: Thanks.",
+        "---\ncontent-type: a\n---\nA text.",
+        f"[![a](b)](c)\n{TEXTS[0]}\n{RECORD}",
+        f"[10:00] a {RECORD}{TEXTS[0]}",
+        f"{RECORD}{TEXTS[0]}\n{RECORD}",
+        f"Lines:\ndata: {RECORD}data: {RECORD}{TEXTS[0]}",
     ],
 )
 def test_plain_text_is_no_container(text: str) -> None:
@@ -321,6 +331,52 @@ def test_a_mail_that_passed_many_servers_is_one() -> None:
     passed = f"X-Passed: {'far ' * 400}\n" * 20
     long = passed.encode() + KINDS["base64.eml"]
     assert words(long) == words(KINDS["base64.eml"]) and hides_words(long.decode())
+
+
+SENT = KINDS["base64.eml"].replace(b"\r\n", b"\n")
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        b"\xef\xbb\xbf" + SENT,
+        b"\n\n" + SENT,
+        b"X-Spam_score: 1\nX-A.b: 2\n" + SENT,
+        b"X" * 200 + b": 1\n" + SENT,
+        b"%d      \n%s<?xml version='1.0'?><plist/>" % (len(SENT), SENT),
+        b"\xef\xbb\xbfFrom ann Thu Nov 26\n" + SENT,
+        SENT.replace(b"\n", b"\r"),
+        SENT.replace(b"\n", b"\r\r\n"),
+        b"Content-Transfer-Encoding: base64\n" + SENT[SENT.index(b"\n\n") + 1 :],
+        b"In parts.\n--=_x\nContent-Transfer-Encoding: base64\n" + SENT[SENT.index(b"\n\n") + 1 :] + b"\n--=_x--\n",
+    ],
+)
+def test_a_mail_is_one_whatever_stands_around_it_and_whatever_its_headers_and_line_ends_are(written: bytes) -> None:
+    assert words(written) == words(SENT) == words(KINDS["letter.eml"])
+
+
+def test_a_line_of_a_mail_that_begins_as_one_before_a_mail_begins_none() -> None:
+    body = "First words.\n\nFrom Monday on we meet.\nPlace: Room 1"
+    for head in ("From: a@b\n", "From a@b Mon Nov 2\n"):
+        assert words(f"{head}Date: today\n\n{body}".encode()) == body
+
+
+def test_of_alternatives_the_words_are_chosen_and_what_is_attached_in_any_is_read() -> None:
+    parts = [
+        "\nThe letter is attached.",
+        "Content-Type: text/x-amp-html\n\nThe letter is attached.",
+        "Content-Type: text/calendar\n\nBEGIN:VCALENDAR",
+        'Content-Type: multipart/mixed; boundary="c"\n\n'
+        "--c\nContent-Type: text/html\n\n<p>The letter is attached.</p>\n"
+        f'--c\nContent-Disposition: attachment; filename="a.txt"\n\n{TEXTS[0]}\n--c--',
+    ]
+    data = 'Date: x\nContent-Type: multipart/alternative; boundary="b"\n\n--b\n' + "\n--b\n".join(parts) + "\n--b--\n"
+    found = [(each.name, each.text) for each in texts_in(data.encode(), "mail", Budget())]
+    assert found == [
+        ("mail", "The letter is attached."),
+        ("mail/text/calendar", "BEGIN:VCALENDAR"),
+        ("mail/a.txt", TEXTS[0]),
+    ]
 
 
 def test_a_text_in_which_no_words_can_be_read_is_no_text() -> None:

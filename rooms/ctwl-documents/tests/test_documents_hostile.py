@@ -231,6 +231,7 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "tar of links": tar_of_links,
     "many packed in a row": lambda: gzip.compress(b"") * 3_000_000,
     "mail in mail": mail_in_mail,
+    "a mail that seems to begin often": lambda: b"From a Thu\nDate: x\n\n" + b"From Thu " * 1_000_000,
     "many mails": lambda: b"From a Thu\nFrom: a@example.org\nDate: x\n\nhi\n\n" * 100_000,
     "DOCX of elements": lambda: document("<a>" + elements("<p a='{}'/>") + "</a>"),
     "ODT of entities": lambda: packed({"mimetype": "", "content.xml": entities()}),
@@ -390,7 +391,23 @@ def test_hidden_files_of_an_archive_are_no_texts() -> None:
 
 @pytest.mark.parametrize(
     "lines",
-    [b"Name: value\r\n", b"Name: value\r\n more\r\n", b"A" * 99 + b" \r\n", b" \r\n", b"<!-- -->\r\n", b"1\n\n\n\n"],
+    [
+        b"Name: value\r\n",
+        b"Name: value\r\n more\r\n",
+        b"A" * 99 + b" \r\n",
+        b" \r\n",
+        b"<!-- -->\r\n",
+        b"1\n\n\n\n",
+        b"\r",
+        b"--a\n",
+        b"X" * 998,
+        b"From Mon Mon\n",
+        b'{"a"\n',
+        b"a data: [\n",
+        b"[",
+        b"12",
+        b"}} {",
+    ],
 )
 def test_what_a_file_is_takes_no_time_to_tell(lines: bytes) -> None:
     """A pattern that can match a line in two ways would take longer than any test."""

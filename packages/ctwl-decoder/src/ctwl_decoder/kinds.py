@@ -59,9 +59,7 @@ class Kind:
 
 
 KINDS = tuple(map(Kind, kind_rows()))
-PDF, MAIL, CHAT, WIDE, QUOTED, BASE64, ZIP, LINK = map(
-    Kind, ("pdf", "mail", "chat", "wide", "quoted", "base64", "zip", "link")
-)
+PDF, MAIL, WIDE, QUOTED, BASE64, ZIP, LINK = map(Kind, ("pdf", "mail", "wide", "quoted", "base64", "zip", "link"))
 
 _SIGNS = [(sign.encode("latin-1"), kind) for kind in KINDS for sign in kind.row.get("begins", ())]
 _MAGIC = [(magic.encode("latin-1"), place, kind) for kind in KINDS for magic, place in kind.row.get("bytes", ())]
@@ -80,13 +78,20 @@ def _pattern(row: dict[str, Any]) -> re.Pattern[bytes] | None:
 
 
 _PATTERNS = [(pattern, kind) for kind in KINDS if (pattern := _pattern(kind.row))]
-_HEADER = rb"[A-Za-z][A-Za-z0-9-]{0,60}:[^\n]*\n(?:[ \t][^\n]*\n)*"  # one way to match a line end, or time doubles
-_MAIL = re.compile(rb"(?:From [^\n]*\n)?(?:" + _HEADER + rb"){2,400}\r?\n")
-_OF_MAIL = re.compile(rb"^(?:mime-version|message-id|received|return-path|content-[a-z-]+|date):", re.I | re.M)
+_LEAD = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:(\d{1,9})[ \t]*\r?\n)?")
+"""What stands before a mail: Apple's program writes the number of its bytes."""
+
+_NAME = rb"[!-9;-~]{1,998}:"
+_HEADER = _NAME + rb"[^\n]*\n(?:[ \t][^\n]*\n)*"  # one way to match a line end, or time doubles
+_MAIL = re.compile(rb"(?:From [^\n]*\n)?(?:" + _HEADER + rb"){1,400}\r?\n")
+_OF_MAIL = re.compile(rb"^(?:mime-version|message-id|received|return-path|content-[a-z-]+):", re.I | re.M)
+_LEAST = [re.compile(rb"^date:", re.I | re.M), re.compile(rb"^from[: ]", re.I | re.M)]
+"""Every mail has these; notes and written talks have the first alone."""
+
+_PARTS = re.compile(rb"(?:[^\n]{0,200}\n){0,5}?--(?!-*\s)([^\s\"]{1,70})[ \t]*\r?\n(?=content-[a-z-]+:)", re.I)
+"""Begins the body of a mail whose head is cut off."""
+
 _ENCODED = re.compile(rb"^content-transfer-encoding:\s*(?:base64|quoted-printable)", re.I | re.M)
-_CHAT = re.compile(
-    rb"""(?:\xef\xbb\xbf)?(?:\s*[{\[]|(?:[0-9a-z]:["{\[][^\n]*\n){2})|(?:[^\n]{0,80}\n){0,20}[^\n{]{0,80}\bdata: ?\{"""
-)
 _BASE64 = re.compile(rb"(?:data:[^,\s]{0,100};base64,)?([A-Za-z0-9+/_\s-]{100,}+)={0,2}\s*")
 _RUN = re.compile(rb"\s*[A-Za-z0-9+/_-]{50}")
 _SOFT_BREAK = re.compile(rb"^[^\n]{49,74}[^\n=]=\r?$", re.M)
@@ -122,14 +127,13 @@ def _is_text(beginning: bytes) -> bool:
 def _kind_of_text(data: bytes) -> Kind | None:
     """The kind of what is written in ASCII characters."""
     beginning = data[:_BEGINNING]
-    if _head_of_mail(data):
+    if mail_in(data[:_HEAD]):
         return MAIL
     if base64_in(data):
         return BASE64
     if len(_SOFT_BREAK.findall(beginning)) > 2 and not _NOT_QUOTED.search(beginning):
         return QUOTED
-    found = next((kind for pattern, kind in _PATTERNS if pattern.match(beginning)), None)
-    return found or (CHAT if _CHAT.match(beginning) else None)
+    return next((kind for pattern, kind in _PATTERNS if pattern.match(beginning)), None)
 
 
 def kind_of_zip(names: Collection[str]) -> Kind:
@@ -138,10 +142,29 @@ def kind_of_zip(names: Collection[str]) -> Kind:
     return next((kind for kind in KINDS if "members" in kind.row and known.issuperset(kind.row["members"])), ZIP)
 
 
-def _head_of_mail(data: bytes) -> bytes | None:
-    """The head of a mail; None where it is none."""
-    head = _MAIL.match(data[:_HEAD])
-    return head[0] if head and _OF_MAIL.search(head[0]) else None
+def mail_in(data: bytes) -> bytes | None:
+    """The mail, or the mails, that bytes are, without what programs write around it; None of others.
+
+    A body whose head is cut off gets one.
+    """
+    data = _with_line_ends(data)
+    lead = _LEAD.match(data)
+    start, size = (lead.end(), lead[1]) if lead else (0, None)
+    end = start + int(size) if size else len(data)
+    mail = data[start:end] if data.startswith(b"<?xml", end) else data[start:]  # Apple's program writes this behind it
+    head = _MAIL.match(mail[:_HEAD])
+    if head and (_OF_MAIL.search(head[0]) or all(each.search(head[0]) for each in _LEAST)):
+        return mail
+    parts = _PARTS.match(mail[:_BEGINNING])
+    return b'Content-Type: multipart/mixed; boundary="' + parts[1] + b'"\n\n' + mail if parts else None
+
+
+def _with_line_ends(data: bytes) -> bytes:
+    """A text whose lines ended in CR, or in CR CR LF, in whose beginning this shows."""
+    beginning = data[:_BEGINNING]
+    if b"\r\r\n" in beginning:
+        return data.replace(b"\r\r\n", b"\r\n")
+    return data if b"\n" in beginning else data.replace(b"\r", b"\n")
 
 
 def refusal(kind: Kind) -> NotOpened:

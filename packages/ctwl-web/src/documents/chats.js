@@ -22,6 +22,8 @@ const FEW = 8;
 const UNSAID = ["tool", "function", "thinking", "reasoning"];
 /** Begins JSON, or a stream of it, in a string. */
 const PACKED = /^\s*(?:[{[]|(?:data|event): ?)/;
+/** A line of a stream that has no record. */
+const FIELD = /^(?:event|id|retry)?:.*/gm;
 /** A part of a stream that has a letter or a number for its kind, as Vercel's programs send it. */
 const PART = /^([0-9a-z]):(["{[].*)$/gm;
 /** The kind of a part that the model thought, and did not say. */
@@ -75,14 +77,16 @@ function ofNotebook(cells) {
   return joined([...(prose.length > 0 ? prose : sources(cells)), ...printed]);
 }
 
-/** The whole text as a value, or the value in each line. */
+/** The whole text as a value, or the value in each line; none where lines without one hold most of the text. */
 function valuesIn(text) {
   const whole = valueOf(text);
   if (whole !== undefined) return [whole];
-  const parts = Array.from(text.matchAll(PART), ([, kind, written]) => [kind === THOUGHT ? "reasoning" : kind, valueOf(written)]);
-  if (parts.length > 0) return parts.filter(([, value]) => value !== undefined).map(([kind, value]) => ({ [kind]: value }));
-  const records = text.split("\n").map((line) => [line.indexOf("{"), line]).filter(([at]) => at >= 0 && at <= LONGEST_START);
-  return records.map(([at, line]) => valueOf(line.slice(at))).filter((value) => value !== undefined);
+  const parts = Array.from(text.matchAll(PART), ([line, kind, written]) => [line, valueOf(written), kind === THOUGHT ? "reasoning" : kind]);
+  const lines = text.split("\n").map((line) => [line, line.indexOf("{")]).filter(([, at]) => at >= 0 && at <= LONGEST_START);
+  const all = parts.length > 0 ? parts : lines.map(([line, at]) => [line, valueOf(line.slice(at))]);
+  const found = all.filter(([, value]) => value !== undefined);
+  const size = [...text.matchAll(FIELD), ...found].reduce((sum, [line]) => sum + line.length, 0);
+  return 2 * size < text.trim().length ? [] : found.map(([, value, kind]) => (kind ? { [kind]: value } : value));
 }
 
 function valueOf(text) {

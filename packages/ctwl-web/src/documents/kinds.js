@@ -26,16 +26,21 @@ const PATTERNS = Object.entries(KINDS).flatMap(([kind, { xml, pattern }]) => {
 
 /** No text has these characters. */
 const CONTROL = /[\0-\x06\x0e-\x1a\x1c-\x1f]/;
-const MAIL = /^(?:From [^\n]*\n)?(?:[A-Za-z][A-Za-z0-9-]{0,60}:[^\n]*\n(?:[ \t][^\n]*\n)*){2,400}\r?\n/;
-const MAIL_NAMES = /^(?:mime-version|message-id|received|return-path|content-transfer-encoding|date):/im;
+/** What stands before a mail: Apple's program writes the number of its bytes. */
+const LEAD = /^(?:\xef\xbb\xbf)?\s*(?:(\d{1,9})[ \t]*\r?\n)?/;
+const MAIL = /^(?:From [^\n]*\n)?(?:[!-9;-~]{1,998}:[^\n]*\n(?:[ \t][^\n]*\n)*){1,400}\r?\n/;
+const MAIL_NAMES = /^(?:mime-version|message-id|received|return-path|content-[a-z-]+):/im;
+/** Every mail has these; notes and written talks have the first alone. */
+const LEAST = [/^date:/im, /^from[: ]/im];
+/** Begins the body of a mail whose head is cut off. */
+const PARTS = /^(?:[^\n]{0,200}\n){0,5}?--(?!-*\s)([^\s"]{1,70})[ \t]*\r?\n(?=content-[a-z-]+:)/i;
 /** Begins base64 that is an address of its own. */
 export const DATA = /^data:[^,\s]{0,100};base64,/;
 const LONG_RUN = /^\s*[A-Za-z0-9+/_-]{50}/;
 const SOFT_BREAK = /^[^\n]{49,74}[^\n=]=\r?$/gm;
 /** In quoted-printable text an equals sign begins a code or a line's soft end. */
 const NOT_QUOTED = /=(?![0-9A-Fa-f]{2}|[ \t]*\r?(?:\n|(?![^]))|[0-9A-Fa-f](?![^]))/;
-const STREAM = /^(?:[^\n]{0,80}\n){0,20}?[^\n{]{0,80}\bdata: ?\{[^\n]*\n(?:[^\n]{0,80}\n){0,4}?[^\n{]{0,80}\bdata: ?\{/;
-const JSON_START = /^(?:\xef\xbb\xbf)?(?:\s*(?:\[\s*)?\{\s*"[^"\n]{0,200}"\s*:|(?:[0-9a-z]:["{\[][^\n]*\n){2})/;
+
 /** The kind of a file; null for plain text, and for what nobody knows. */
 export function kindOf(bytes) {
   const beginning = toBinary(bytes.subarray(0, BEGINNING));
@@ -48,14 +53,34 @@ export function kindOf(bytes) {
   if (beginning.slice(0, 1024).includes("%PDF-") && (!text || ends)) return "pdf"; // a header may stand before it
   const wide = wideCharset(bytes);
   if (wide) return wide;
-  const shown = PATTERNS.find(([pattern]) => pattern.test(beginning))?.[1];
-  if (shown) return shown;
-  if (MAIL_NAMES.test(MAIL.exec(toBinary(bytes.subarray(0, HEAD)))?.[0] ?? "")) return "mail";
-  if (STREAM.test(beginning) || JSON_START.test(beginning)) return "chat";
+  if (mailIn(toBinary(bytes.subarray(0, HEAD))) !== null) return "mail";
   const run = LONG_RUN.exec(beginning.replace(DATA, ""))?.[0] ?? "";
   const mixed = [/[A-Z]/, /[a-z]/, /[0-9]/].every((some) => some.test(run)); // a gene is no base64
   if (mixed && isBase64(bytes)) return "base64";
-  return beginning.match(SOFT_BREAK)?.length > 2 && !NOT_QUOTED.test(beginning) ? "quoted" : null;
+  if (beginning.match(SOFT_BREAK)?.length > 2 && !NOT_QUOTED.test(beginning)) return "quoted";
+  return PATTERNS.find(([pattern]) => pattern.test(beginning))?.[1] ?? null;
+}
+
+/**
+ * The mail, or the mails, that a string of bytes is, without what programs write around it; null of others. A body whose
+ * head is cut off gets one.
+ */
+export function mailIn(given) {
+  const raw = withLineEnds(given);
+  const [{ length: start }, size] = LEAD.exec(raw);
+  const end = size === undefined ? raw.length : start + Number(size);
+  const mail = raw.startsWith("<?xml", end) ? raw.slice(start, end) : raw.slice(start); // Apple's program writes this behind it
+  const head = MAIL.exec(mail.slice(0, HEAD))?.[0] ?? "";
+  if (MAIL_NAMES.test(head) || LEAST.every((each) => each.test(head))) return mail;
+  const boundary = PARTS.exec(mail.slice(0, BEGINNING))?.[1];
+  return boundary === undefined ? null : `Content-Type: multipart/mixed; boundary="${boundary}"\n\n${mail}`;
+}
+
+/** A text whose lines ended in CR, or in CR CR LF, in whose beginning this shows. */
+function withLineEnds(raw) {
+  const beginning = raw.slice(0, BEGINNING);
+  if (beginning.includes("\r\r\n")) return raw.replaceAll("\r\r\n", "\r\n");
+  return beginning.includes("\n") ? raw : raw.replaceAll("\r", "\n");
 }
 
 /** Whether the beginning of a file is text in UTF-8. */

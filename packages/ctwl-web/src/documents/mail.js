@@ -2,13 +2,14 @@
 import { DEPTH } from "./budget.js";
 import { fromBinary, toBinary } from "./binary.js";
 import { decoded, wordsOf } from "./html.js";
+import { mailIn } from "./kinds.js";
 import { sound } from "./refused.js";
 
-/** The line before each mail in a file of several. */
-const FIRST = /^From [^\n]*\n(?=[A-Za-z-]+:)/gm;
+/** The line before each mail in a file of several: who sent it, and when. */
+const FIRST = /^From (?=[^\n]*\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b)[^\n]*\n(?=[!-9;-~]{1,998}:)/gm;
 
 /** Begins a mail that is not packed. */
-const HEADER = /^\s*[A-Za-z][A-Za-z0-9-]{0,60}:/;
+const HEADER = /^\s*[!-9;-~]{1,998}:/;
 
 /**
  * The words of mails, and the names of the attachments, which are not read.
@@ -16,10 +17,10 @@ const HEADER = /^\s*[A-Za-z][A-Za-z0-9-]{0,60}:/;
  * @param bytes of one mail, or of several in a file
  */
 export function wordsOfMail(bytes, budget) {
-  const raw = toBinary(bytes);
-  const starts = Array.from(raw.matchAll(FIRST), ({ 0: line, index }) => [index, index + line.length]);
-  const mails = starts.length ? starts.map(([, from], i) => raw.slice(from, starts[i + 1]?.[0])) : [raw];
-  const found = all(mails.map((mail) => read(mail, budget, 0)));
+  const given = toBinary(bytes);
+  const raw = mailIn(given) ?? given;
+  const others = raw.startsWith("From ") ? Array.from(raw.matchAll(FIRST), ({ index }) => index).filter((at) => at > 0) : [];
+  const found = all([0, ...others].map((start, i) => read(raw.slice(start, others[i]), budget, 0)));
   return { text: found.words.join("\n\n"), left: found.left };
 }
 
@@ -32,7 +33,7 @@ function split(part) {
   const head = part.slice(0, end ? end.index : part.length).replace(/\r?\n[ \t]+/g, " ");
   const headers = new Map();
   for (const line of head.split(/\r?\n/)) {
-    const [, name, value] = /^([!-9;-~]{1,76}):(.*)$/.exec(line) ?? [];
+    const [, name, value] = /^([!-9;-~]{1,998}):(.*)$/.exec(line) ?? [];
     if (name && !headers.has(name.toLowerCase())) headers.set(name.toLowerCase(), value.trim());
   }
   return { headers, body: end ? part.slice(end.index + end[0].length) : "" };
@@ -47,17 +48,18 @@ function valueOf(header = "") {
   return { value: /^[^;\s]*/.exec(header)[0].toLowerCase(), parameters };
 }
 
-/** The words of a part of a mail and of the parts in it, and the names of what is attached. */
-function read(part, budget, depth) {
+/** The words of a part of a mail and of the parts in it, and the names of what is attached; `unsaid` is a part's type if it names none. */
+function read(part, budget, depth, unsaid = "text/plain") {
   budget.count();
   sound(depth <= DEPTH, "nested", `more than ${DEPTH} mails or parts are inside each other`);
   const { headers, body } = split(part);
-  const { value: type, parameters } = valueOf(headers.get("content-type") ?? "text/plain");
+  const { value: type, parameters } = valueOf(headers.get("content-type") ?? unsaid);
   const placed = valueOf(headers.get("content-disposition"));
   const name = placed.parameters.filename ?? parameters.name;
   const attached = placed.value === "attachment" || name !== undefined;
   if (type.startsWith("multipart/") && parameters.boundary) {
-    const inner = partsOf(body, parameters.boundary, budget).map((each) => read(each, budget, depth + 1));
+    const unsaidIn = type === "multipart/digest" ? "message/rfc822" : undefined;
+    const inner = partsOf(body, parameters.boundary, budget).map((each) => read(each, budget, depth + 1, unsaidIn));
     return type === "multipart/alternative" ? chosen(inner) : all(inner);
   }
   if (type === "message/rfc822") {
@@ -65,24 +67,27 @@ function read(part, budget, depth) {
     const packed = packing === "quoted-printable" || (packing === "base64" && !HEADER.test(body)); // though no standard allows it
     return read(packed ? toBinary(bytesOf(body, packing)) : body, budget, depth + 1);
   }
-  if (!attached && (type === "text/plain" || type === "text/html" || type === "")) {
+  if (!attached && (type === "text/plain" || isPage(type) || type === "")) {
     budget.read(body.length);
-    const charset = parameters.charset ?? (type === "text/html" ? null : "utf-8");
+    const charset = parameters.charset ?? (isPage(type) ? null : "utf-8");
     const text = decoded(bytesOf(body, headers.get("content-transfer-encoding")), charset);
-    const words = (type === "text/html" ? wordsOf(text) : unflowed(text, parameters)).trim();
+    const words = (isPage(type) ? wordsOf(text) : unflowed(text, parameters)).trim();
     return { words: words === "" ? [] : [words], left: [] };
   }
   return { words: [], left: attached || !/^(image|audio|video)\//.test(type) ? [name ?? type] : [] };
 }
 
+/** Whether a part is HTML, for all programs or for some. */
+const isPage = (type) => /^text\/(?:[a-z-]*-)?html$/.test(type);
+
 /**
- * The first alternative, mostly the plain one, that has at least half of the words of each other: some programs write no
- * more there than that the mail is a page.
+ * The words of the first alternative, mostly the plain one, that has at least half of the words of each other: some
+ * programs write no more there than that the mail is a page. What is attached may be in any.
  */
 function chosen(alternatives) {
   const lengths = alternatives.map(({ words }) => words.join("").length);
   const most = lengths.reduce((a, b) => Math.max(a, b), 0);
-  return alternatives.find((_, i) => 2 * lengths[i] >= most) ?? all([]);
+  return { ...all(alternatives), words: alternatives.find((_, i) => 2 * lengths[i] >= most)?.words ?? [] };
 }
 
 /** The parts between lines of a boundary. */
@@ -106,6 +111,7 @@ function partsOf(body, boundary, budget) {
 function bytesOf(body, encoding = "") {
   const named = encoding.toLowerCase();
   if (named === "base64") return fromBase64(body);
+  if (/^(?:x-)?uu(?:e|encode)$/.test(named)) return fromUuencoded(body);
   return named === "quoted-printable" ? fromQuoted(body) : fromBinary(body);
 }
 
@@ -148,6 +154,22 @@ export function fromBase64(text) {
   } catch {
     return sound(false, "broken", "the base64 is broken; take it whole");
   }
+}
+
+/** The bytes of uuencoded text: each line has its size before its letters, and four letters have three bytes. */
+function fromUuencoded(text) {
+  const lines = text.split(/\r?\n/);
+  const begin = lines.findIndex((line) => line.startsWith("begin "));
+  if (begin < 0) return fromBinary(text);
+  const found = [];
+  for (const line of lines.slice(begin + 1, lines.indexOf("end", begin) >>> 0)) {
+    const six = (at) => (line.charCodeAt(at) - 32) & 63; // a space at a line's end may be lost: it is 0, as NaN is
+    for (let i = 0; i < six(0); i++) {
+      const at = 1 + 4 * Math.floor(i / 3) + (i % 3);
+      found.push(((six(at) << (2 + 2 * (i % 3))) | (six(at + 1) >> (4 - 2 * (i % 3)))) & 255);
+    }
+  }
+  return Uint8Array.from(found);
 }
 
 /** A text whose lines go on where they end in a space, where the mail says so (RFC 3676). */

@@ -54,6 +54,9 @@ _PACKED = re.compile(r"\s*(?:[{\[]|(?:data|event): ?)")
 _RECORD = re.compile(r"^.{0,80}?(\{.*\})\s*$", re.M)
 """A record in a line; a program may have written a date or ``data:`` before it."""
 
+_FIELD = re.compile(r"^(?:event|id|retry)?:.*", re.M)
+"""A line of a stream that has no record."""
+
 _PART = re.compile(r"""^([0-9a-z]):(["{\[].*)$""", re.M)
 """A part of a stream that has a letter or a number for its kind, as Vercel's programs send it."""
 
@@ -119,19 +122,23 @@ def _printed(output: dict[str, Any]) -> str:
 
 
 def _values(text: str) -> Iterator[Any]:
-    """The whole text as a value, or the value in each line."""
+    """The whole text as a value, or the value in each line; none where lines without one hold most of the text."""
     try:
         yield json.loads(text)
         return
     except ValueError:
         pass
-    parts = [(found[1], found[2]) for found in _PART.finditer(text)]
-    for kind, line in parts or [("", found[1]) for found in _RECORD.finditer(text)]:
+    parts = [(found[1], found[2], found[0]) for found in _PART.finditer(text)]
+    values, size = list[Any](), sum(len(found[0]) for found in _FIELD.finditer(text))
+    for kind, written, line in parts or [("", found[1], found[0]) for found in _RECORD.finditer(text)]:
         try:
-            value = json.loads(line)
+            value = json.loads(written)
         except ValueError:
             continue
-        yield {"reasoning" if kind == _THOUGHT else kind: value} if kind else value
+        values.append({"reasoning" if kind == _THOUGHT else kind: value} if kind else value)
+        size += len(line)
+    if 2 * size >= len(text.strip()):
+        yield from values
 
 
 def _records(values: list[Any]) -> list[dict[str, Any]]:

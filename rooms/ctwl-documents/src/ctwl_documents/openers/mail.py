@@ -11,14 +11,19 @@ from email.errors import MissingHeaderBodySeparatorDefect
 from email.message import EmailMessage
 from typing import cast
 
+from ctwl_decoder.kinds import mail_in
+
 from .. import html
 from ..budget import Budget, OverBudget
 from ..found import Member, broken, plain
 from . import opens
 from .archives import sound
 
-_FIRST = re.compile(rb"^From [^\n]*\n(?=[A-Za-z-]+:)", re.M)
-"""The line before each mail in a file of several."""
+_FIRST = re.compile(rb"^From (?=[^\n]*\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b)[^\n]*\n(?=[!-9;-~]{1,998}:)", re.M)
+"""The line before each mail in a file of several: who sent it, and when."""
+
+_PAGE = re.compile(r"text/(?:[a-z-]*-)?html")
+"""The type of a part that is HTML, for all programs or for some."""
 
 
 @opens("quoted")
@@ -34,8 +39,9 @@ def members(data: bytes, budget: Budget) -> Iterator[Member]:
     Raises:
         DocumentRefused: it would cost too much.
     """
-    starts = [found.end() for found in _FIRST.finditer(data)] or [0]
-    ends = [*[found.start() for found in _FIRST.finditer(data)][1:], len(data)]
+    data = mail_in(data) or data
+    others = [found.start() for found in _FIRST.finditer(data, 1)] if data.startswith(b"From ") else []
+    starts, ends = [0, *others], [*others, len(data)]
     for number, (start, end) in enumerate(zip(starts, ends, strict=True), 1):
         budget.count()
         name = f"mail {number}" if len(starts) > 1 else ""
@@ -64,12 +70,13 @@ def _read(part: EmailMessage, budget: Budget) -> tuple[list[str], list[Member]]:
     if part.is_multipart():
         inner = [_read(cast(EmailMessage, each), budget) for each in part.get_payload()]
         if part.get_content_subtype() == "alternative":
-            inner = _chosen(inner)
+            inner = [(_chosen([words for words, _ in inner]), [each for _, attached in inner for each in attached])]
         return [text for words, _ in inner for text in words], [each for _, attached in inner for each in attached]
     kind, file = part.get_content_type(), part.get_filename()
-    if kind in ("text/plain", "text/html") and not (file or part.is_attachment()):
+    page = _PAGE.fullmatch(kind)
+    if (page or kind == "text/plain") and not (file or part.is_attachment()):
         text = _text(part)
-        text = (html.words_of(text) if kind == "text/html" else _unflowed(text, part)).strip()
+        text = (html.words_of(text) if page else _unflowed(text, part)).strip()
         return ([text] if text else []), []
     if part.get_content_maintype() in ("image", "audio", "video") and not part.is_attachment():
         return [], []
@@ -95,18 +102,18 @@ def _packed(part: EmailMessage) -> bytes | None:
         return base64.b64decode(data) if packing == "base64" else quopri.decodestring(data)
 
 
-def _chosen(alternatives: list[tuple[list[str], list[Member]]]) -> list[tuple[list[str], list[Member]]]:
+def _chosen(alternatives: list[list[str]]) -> list[str]:
     """The first alternative, mostly the plain one, that has at least half of the words of each other.
 
     Some programs write no more into the plain one than that the mail is a page.
     """
-    lengths = [sum(map(len, words)) for words, _ in alternatives]
-    return [each for each, length in zip(alternatives, lengths, strict=True) if 2 * length >= max(lengths)][:1]
+    lengths = [sum(map(len, words)) for words in alternatives]
+    return next((words for words, size in zip(alternatives, lengths, strict=True) if 2 * size >= max(lengths)), [])
 
 
 def _text(part: EmailMessage) -> str:
     data = part.get_payload(decode=True)
-    charset = part.get_content_charset() or (None if part.get_content_type() == "text/html" else "utf-8")
+    charset = part.get_content_charset() or (None if _PAGE.fullmatch(part.get_content_type()) else "utf-8")
     return html.decoded(data if isinstance(data, bytes) else b"", charset)
 
 
