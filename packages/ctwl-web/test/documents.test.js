@@ -78,6 +78,41 @@ test("messages of people are never read for a model's", async () => {
   }
 });
 
+test("what is long beside the messages is named", async () => {
+  const long = Array.from({ length: 40 }, (_, n) => `word${n}`).join(" ");
+  const said = { role: "assistant", content: "Yes." };
+  const open = async (chat) => openDocument(bytes(JSON.stringify(chat)));
+  for (const [chat, text, left] of [
+    [[{ role: "user", content: long }, said, { document: { body: long.toUpperCase() } }], "Yes.", ["other texts"]],
+    [[said, { system_prompt: long }], "Yes.", []],
+    [[{ author: { name: "gpt-4o-mini" }, content: "Yes." }, { author: "Ann", content: long }], "Yes.", []],
+    [{ choices: [{ index: 0, text: "One." }, { index: 1, text: "Two." }] }, "One.\n\nTwo.", []],
+  ]) {
+    const found = await open(chat);
+    assert.deepEqual([found.text, found.left], [text, left]);
+  }
+});
+
+test("a stream holds several answers, calls and cut characters", async () => {
+  const record = (index, delta) => `data: ${JSON.stringify({ id: "x", choices: [{ index, delta }] })}\n\n`;
+  const given = JSON.stringify({ path: "a.txt", text: "one two three four five six seven eight" });
+  const calls = [given.slice(0, 30), given.slice(30)].map((part) => ({ index: 0, function: { arguments: part } }));
+  const stream = record(0, { content: "One \ud83d" }) + record(1, { content: "Two" }) + record(0, { content: "\ude00." });
+  const whole = stream + calls.map((call) => record(0, { tool_calls: [call] })).join("");
+  assert.equal(await wordsOf(whole), "One \u{1f600}.\n\nTwo\n\none two three four five six seven eight");
+});
+
+test("a notebook shows what its code gave", async () => {
+  for (const [data, words] of [
+    [{ "text/plain": "<Markdown object>", "text/markdown": "An answer." }, "An answer."],
+    [{ "text/plain": "<HTML object>", "text/html": "<p>An <b>answer</b>.</p>" }, "An answer."],
+    [{ "text/plain": "   a\n0  1", "text/html": "<table><td>1</table>" }, "   a\n0  1"],
+  ]) {
+    const cell = { cell_type: "code", source: "", outputs: [{ data }] };
+    assert.equal(await wordsOf(JSON.stringify({ nbformat: 4, cells: [cell] })), words);
+  }
+});
+
 test("what of a mail is not read is named", async () => {
   const placed = 'Content-Disposition: attachment; filename="a b.pdf"\r\n';
   const found = await openDocument(bytes(parts("mixed", ["text/plain", "7bit", "words"], ["application/pdf", "base64", "JVBERi0=", placed])));

@@ -191,6 +191,57 @@ def test_messages_of_people_are_never_read_for_a_model_s(chat: object) -> None:
     assert isinstance(found.text, DocumentRefused) and "messages of people" in str(found.text)
 
 
+LONG = " ".join(f"word{n}" for n in range(40))
+MODEL, PERSON = {"role": "assistant", "content": "Yes."}, {"role": "user", "content": LONG}
+NAMED = {"author": {"name": "gpt-4o-mini"}, "content": "Yes."}
+
+
+@pytest.mark.parametrize(
+    ("chat", "texts"),
+    [
+        ([PERSON, MODEL, {"document": {"body": LONG.upper()}}], ["Yes.", LONG.upper()]),
+        ({"doc": {"question": "Why?", "answer": "gold"}, "resps": [[LONG]]}, ["gold", LONG]),
+        ([MODEL, {"system_prompt": LONG, "tool_schema": LONG, "type": "reasoning"}], ["Yes."]),
+        (
+            [PERSON, {"author": {"name": "gpt-4o-mini"}, "content": "Yes."}, {"author": "Ann", "content": LONG}],
+            ["Yes."],
+        ),
+        ({"choices": [{"index": 0, "text": "One."}, {"index": 1, "text": "Two."}]}, ["One.\n\nTwo."]),
+    ],
+)
+def test_what_is_long_beside_the_messages_is_a_text_of_its_own(chat: object, texts: list[str]) -> None:
+    found = list(texts_in(json.dumps(chat).encode(), "chat.json", Budget()))
+    assert [each.text for each in found] == texts
+    assert [each.name for each in found] == ["chat.json", "chat.json/other texts"][: len(texts)]
+
+
+def test_a_stream_holds_several_answers_calls_and_cut_characters() -> None:
+    def record(index: int, **delta: object) -> str:
+        return "data: " + json.dumps({"id": "x", "choices": [{"index": index, "delta": delta}]}) + "\n\n"
+
+    given = json.dumps({"path": "a.txt", "text": LONG})
+    calls = [{"index": 0, "function": {"arguments": part}} for part in (given[:30], given[30:])]
+    pieces = [(0, "One \ud83d"), (1, "Two"), (0, "\ude00."), (1, "!")]
+    stream = "".join(record(index, content=piece) for index, piece in pieces)
+    stream += "".join(record(0, tool_calls=[call]) for call in calls)
+    (found,) = texts_in(stream.encode(), "stream.txt", Budget())
+    assert found.text == f"One \N{GRINNING FACE}.\n\nTwo!\n\n{LONG}"
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ({"text/plain": "<IPython.core.display.Markdown object>", "text/markdown": "An answer."}, "An answer."),
+        ({"text/plain": "<IPython.core.display.HTML object>", "text/html": "<p>An <b>answer</b>.</p>"}, "An answer."),
+        ({"text/plain": "   a\n0  1", "text/html": "<table><td>1</table>"}, "   a\n0  1"),
+    ],
+)
+def test_a_notebook_shows_what_its_code_gave(data: dict[str, str], words: str) -> None:
+    cell = {"cell_type": "code", "source": "", "outputs": [{"output_type": "display_data", "data": data}]}
+    (found,) = texts_in(json.dumps({"nbformat": 4, "cells": [cell]}).encode(), "a.ipynb", Budget())
+    assert found.text == words
+
+
 def test_any_element_of_a_book_may_end_where_it_begins() -> None:
     chapter = "<html><head><script src='a'/></head><body><audio src='b'/><p>Words</p></body></html>"
     assert html.words_of(chapter, xml=True) == html.words_of(f"<?xml version='1.0'?>{chapter}") == "Words"

@@ -1,12 +1,14 @@
 /**
  * JSON of chat programs and their logs: messages of a conversation, pieces of a streamed answer, cells of a notebook.
  * Where a conversation says which messages a model wrote, these are read alone, with what the model gave to tools. Where
- * it has messages of people alone, it is refused, since the model's may stand where nobody looks. Of a notebook the prose
- * is read, where it has any, and what its code printed.
+ * it has messages of people alone, it is refused, since the model's may stand where nobody looks. Long texts beside the
+ * messages, which nobody is said to have written, are named. Of a notebook the prose is read, where it has any, and what
+ * its code printed.
  */
+import { wordsOf } from "./html.js";
 import { DocumentRefused, sound } from "./refused.js";
 
-const WRITERS = new Set("assistant model ai bot gpt chatgpt claude gemini copilot llm".split(" "));
+const WRITERS = new Set("assistant model ai bot gpt chatgpt claude gemini copilot llm llama mistral qwen deepseek grok".split(" "));
 const PEOPLE = new Set("user human system developer tool function prompter customer".split(" "));
 const WHO = ["role", "from", "sender", "author", "user", "username"];
 /** Names of what is true of the messages of people, and false of those of a model. */
@@ -14,6 +16,14 @@ const BY_PEOPLE = ["isCreatedByUser", "is_user", "isUser", "fromUser", "isHuman"
 const WHAT = ["content", "text", "value", "parts", "message", "body", "mes"];
 const ASKED = ["request", "prompt", "instruction", "question", "input", "inputs", "query", "messages", "message"];
 const ANSWERED = ["completion", "response", "responses", "output", "outputs", "answer", "generated_text", "assistant", "reply"];
+/** In the names of long strings that are no answer: what was asked, or how. */
+const NOT_OTHERS = ["prompt", "instruct", "question", "query", "input", "request", "schema"];
+/** The name of the long texts beside the messages. */
+const OTHERS = "other texts";
+/** Words of a text that is not left out silently; of a script without spaces four times as many characters. */
+const LONG = 25;
+/** What a notebook has as the text of a thing that it shows in another form. */
+const NAMED = /^\s*(?:<[^<>]{1,200}>)?\s*$/;
 /** Where a message has calls of tools beside its words, and in a call what the model gives to the tool. */
 const [CALLS, GIVEN] = [["tool_calls", "function_call"], ["input", "arguments", "args"]];
 /** Words of a string that is given to a tool: fewer are its name, its title, a path. */
@@ -42,21 +52,34 @@ const first = (value) => (Array.isArray(value) && isRecord(value[0]) ? value[0] 
 const joined = (texts) => texts.filter((text) => text !== "").join("\n\n");
 
 /**
- * The words in JSON, JSON lines, or lines of server-sent events; null where it is none that is known here. Refused as
- * `document-refused` where it has messages of people, and none of a model.
+ * What a model wrote in JSON, JSON lines, or lines of server-sent events, and the name of other long texts:
+ * `{text, left}`; all of JSON that is no chat. Refused as `document-refused` where it has messages of people, and none
+ * of a model.
  */
-export function wordsOfChat(text) {
+export function ofChat(text) {
   const values = valuesIn(text);
-  const cells = values.flatMap(cellsOf);
-  if (cells.length > 0) return ofNotebook(cells);
-  const records = (values.length === 1 && Array.isArray(values[0]) ? values[0] : values).filter(isRecord);
-  const pieces = records.map((value) => [value.id, pieceOf(value)]);
-  if (pieces.some(([, piece]) => piece !== "")) return streamed(pieces);
-  const told = varied(records) || joined(ofModels(messagesIn(values)));
-  return told || joined(records.map(said)) || null;
+  const [words, areMessages] = wordsIn(values);
+  if (words === null) return { text, left: [] };
+  return { text: words, left: areMessages && hasOthers(values, words) ? [OTHERS] : [] };
 }
 
-const isModel = (who) => WRITERS.has(who.toLowerCase());
+/** The words, and whether they are messages: other strings may be words, too. */
+function wordsIn(values) {
+  const cells = values.flatMap(cellsOf);
+  if (cells.length > 0) return [ofNotebook(cells), false];
+  const records = (values.length === 1 && Array.isArray(values[0]) ? values[0] : values).filter(isRecord);
+  const pieces = streamed(records.flatMap(piecesOf)) || varied(records);
+  if (pieces !== "") return [pieces, false];
+  return [joined(ofModels(messagesIn(values))) || joined(records.map(said)) || null, true];
+}
+
+/** Whether a writer is a model, by its role or by a name such as `gpt-4o-mini`, which people do not have. */
+function isModel(name) {
+  const who = name.toLowerCase();
+  const isNamed = !who.includes(" ") || /\p{Nd}/u.test(who);
+  return WRITERS.has(who) || (isNamed && who.split(/[^a-z]+/).some((part) => WRITERS.has(part)));
+}
+
 const isPerson = (who) => PEOPLE.has(who.toLowerCase());
 
 /** The messages that models wrote; all where nothing says who of the writers is one. */
@@ -67,14 +90,50 @@ function ofModels(messages) {
   return (written.length > 0 ? written : others).map(([, words]) => words);
 }
 
+/** Whether there is a long text that is not in the words that are read nor in a message, and that asked nothing. */
+function hasOthers(values, told) {
+  const known = new Set([told, ...messagesIn(values).map(([, words]) => words)].flatMap((words) => runs(words)));
+  const waiting = values.toReversed();
+  while (waiting.length > 0) {
+    const value = waiting.pop();
+    if (typeof value === "string") {
+      if (isLong(value) && !PACKED.test(value) && !known.has(runs(value, 1)[0])) return true;
+    } else if (Array.isArray(value)) for (const each of value) waiting.push(each);
+    else if (isRecord(value) && !isPerson(whoOf(value)) && !isUnsaid(value)) {
+      for (const [key, each] of Object.entries(value)) if (typeof each !== "string" || !asks(key)) waiting.push(each);
+    }
+  }
+  return false;
+}
+
+const asks = (key) => ASKED.includes(key) || [...NOT_OTHERS, ...UNSAID].some((name) => key.toLowerCase().includes(name));
+const wordsApart = (text) => text.split(/\s+/).filter((word) => word !== "");
+
+/** The runs of some words of a text, or of characters where it has fewer words: at most so many. */
+function runs(text, most = Infinity) {
+  const apart = wordsApart(text);
+  const words = apart.length >= LONG ? apart : Array.from(text);
+  const count = Math.min(Math.max(words.length - FEW + 1, 1), most);
+  return Array.from({ length: count }, (_, start) => words.slice(start, start + FEW).join(" "));
+}
+
+const isLong = (text) => wordsApart(text).length >= LONG || (text.length >= 4 * LONG && /[\u2e80-\u{10ffff}]/u.test(text));
+
 /** The prose, else the code; and what the code printed. */
 function ofNotebook(cells) {
   const full = (texts) => texts.filter((text) => text.trim() !== "");
   const sources = (some) => full(some.map((cell) => textOf(cell.source)));
   const prose = sources(cells.filter((cell) => cell.cell_type !== "code"));
   const outputs = cells.flatMap((cell) => (Array.isArray(cell.outputs) ? cell.outputs.filter(isRecord) : []));
-  const printed = full(outputs.map(({ text, data }) => textOf(text || (isRecord(data) ? data["text/plain"] : ""))));
+  const printed = full(outputs.map(printedBy));
   return joined([...(prose.length > 0 ? prose : sources(cells)), ...printed]);
+}
+
+/** The text that code printed or gave; of a page or of Markdown that it shows there is only a name as text. */
+function printedBy({ text, data }) {
+  const [markdown, html, plain] = ["markdown", "html", "plain"].map((form) => textOf(isRecord(data) ? data[`text/${form}`] : ""));
+  if (html !== "" && markdown === "" && NAMED.test(plain)) return wordsOf(html);
+  return textOf(text) || markdown || plain;
 }
 
 /** The whole text as a value, or the value in each line; none where lines without one hold most of the text. */
@@ -97,24 +156,44 @@ function valueOf(text) {
   }
 }
 
-/** The answers whose pieces these are; an answer has an id where its program gives it one. */
+/** The answers whose pieces these are, one after the other. */
 function streamed(pieces) {
-  let [found, last] = ["", null];
-  for (const [answer = null, piece] of pieces) {
-    if (found !== "" && answer !== null && last !== null && answer !== last) found += "\n\n";
-    last = answer ?? last;
-    found += piece;
+  let last = pieces.map(([answer]) => answer).find((answer) => answer !== "") ?? "";
+  const parts = new Map();
+  for (const [answer, choice, call, text] of pieces) {
+    last = answer || last;
+    const part = JSON.stringify([last, choice, call]);
+    if (!parts.has(part)) parts.set(part, []);
+    parts.get(part).push(text);
+  }
+  const given = (text) => givenIn({ content: { arguments: text } }, "assistant");
+  return joined([...parts].flatMap(([part, texts]) => (JSON.parse(part)[2] === "" ? texts.join("") : given(texts.join("")))));
+}
+
+/** The pieces of answers that a record carries, as the common servers write them: answer, choice, call of a tool, text. */
+function piecesOf(value) {
+  const [answer, found] = [nameOf(value.id), []];
+  const choices = Array.isArray(value.choices) ? value.choices.filter(isRecord) : [];
+  for (const [number, choice] of (choices.length > 0 ? choices : [{}]).entries()) {
+    const [which, delta] = [nameOf(choice.index ?? number), choice.delta ?? value.delta];
+    const text = pieceOf(value, choice, delta);
+    if (text !== "") found.push([answer, which, "", text]);
+    for (const call of isRecord(delta) && Array.isArray(delta.tool_calls) ? delta.tool_calls.filter(isRecord) : []) {
+      const given = textOf(isRecord(call.function) ? call.function.arguments : "");
+      if (given !== "") found.push([answer, which, nameOf(call.index ?? 0), given]);
+    }
   }
   return found;
 }
 
-/** The piece of an answer that a record carries, as the common servers write it. */
-function pieceOf(value) {
-  const choice = first(value.choices);
-  const delta = choice.delta ?? value.delta;
+/** What tells answers apart; empty where it is missing. */
+const nameOf = (value) => (value === undefined || value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value));
+
+/** The piece of an answer in a choice. */
+function pieceOf(value, choice, delta) {
   if (typeof delta === "string") return String(value.type ?? "text").includes("text") ? delta : "";
   if (isRecord(delta)) return textOf(delta.content ?? delta.text);
-  if (Object.keys(choice).length > 0 && !("message" in choice)) return textOf(choice.text);
+  if (Object.keys(choice).length > 0) return "message" in choice ? "" : textOf(choice.text);
   if (isRecord(value.token)) return textOf(value.token.text);
   if ("stop" in value) return textOf(value.content);
   if ("done" in value) return textOf(isRecord(value.message) ? value.message.content : value.response);
@@ -201,7 +280,7 @@ function alone(value) {
 function unpacked(words, who) {
   if (isPerson(who) || !PACKED.test(words)) return words;
   try {
-    return wordsOfChat(words) || words;
+    return wordsIn(valuesIn(words))[0] || words;
   } catch (error) {
     if (error instanceof DocumentRefused) return words;
     throw error;

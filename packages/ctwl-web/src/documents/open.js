@@ -2,7 +2,7 @@
 import { require } from "../refusal.js";
 import { toBinary } from "./binary.js";
 import { Budget, DEPTH, FILE, WORDS } from "./budget.js";
-import { wordsOfChat } from "./chats.js";
+import { ofChat } from "./chats.js";
 import { decoded, wordsOf } from "./html.js";
 import { DATA, kindOf, kindOfZip } from "./kinds.js";
 import { fromBase64, fromQuoted, wordsOfMail } from "./mail.js";
@@ -30,7 +30,7 @@ const OPENERS = {
   html: (bytes) => ({ text: wordsOf(decoded(bytes)) }),
   mail: (bytes, { budget }) => wordsOfMail(bytes, budget),
   base64: (bytes, { budget, depth }) => opened(fromBase64(plain(bytes).replace(DATA, "")), budget, depth + 1),
-  chat: (bytes) => ({ text: wordsOfChat(plain(bytes)) ?? plain(bytes) }),
+  chat: (bytes) => ofChat(plain(bytes)),
   subtitles: (bytes) => ({ text: wordsOfSubtitles(plain(bytes)) }),
   quoted: (bytes) => ({ text: plain(fromQuoted(toBinary(bytes))) }),
   ...Object.fromEntries(Object.keys(DIALECTS).map((kind) => [kind, (bytes, more) => ofOffice(bytes, { ...more, kind })])),

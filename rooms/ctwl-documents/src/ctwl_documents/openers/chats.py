@@ -1,8 +1,9 @@
 """JSON of chat programs and their logs: messages of a conversation, pieces of a streamed answer, cells of a notebook.
 
 Where a conversation says which messages a model wrote, these are read alone, with what the model gave to tools. Where
-it has messages of people alone, it is refused, since the model's may stand where nobody looks. Of a notebook the prose
-is read, where it has any, and what its code printed.
+it has messages of people alone, it is refused, since the model's may stand where nobody looks. Long texts beside the
+messages, which nobody is said to have written, are a text of their own. Of a notebook the prose is read, where it has
+any, and what its code printed.
 """
 
 from __future__ import annotations
@@ -10,16 +11,35 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from ctwl_decoder.errors import DocumentRefused
 from ctwl_decoder.words import said
 
+from .. import html
 from ..budget import Budget
-from ..found import plain
+from ..found import Member, plain
 from . import opens
 
-_WRITERS = frozenset({"assistant", "model", "ai", "bot", "gpt", "chatgpt", "claude", "gemini", "copilot", "llm"})
+_WRITERS = frozenset(
+    [
+        "assistant",
+        "model",
+        "ai",
+        "bot",
+        "gpt",
+        "chatgpt",
+        "claude",
+        "gemini",
+        "copilot",
+        "llm",
+        "llama",
+        "mistral",
+        "qwen",
+        "deepseek",
+        "grok",
+    ]
+)
 _PEOPLE = frozenset({"user", "human", "system", "developer", "tool", "function", "prompter", "customer"})
 _WHO = ("role", "from", "sender", "author", "user", "username")
 _BY_PEOPLE = ("isCreatedByUser", "is_user", "isUser", "fromUser", "isHuman")
@@ -38,6 +58,15 @@ _ANSWERED = (
     "assistant",
     "reply",
 )
+_NOT_OTHERS = ("prompt", "instruct", "question", "query", "input", "request", "schema")
+"""In the names of long strings that are no answer: what was asked, or how."""
+
+OTHERS = "other texts"
+"""The name of the long texts beside the messages."""
+
+_LONG = 25
+"""Words of a text that is not left out silently; of a script without spaces four times as many characters."""
+
 _CALLS = ("tool_calls", "function_call")
 _GIVEN = ("input", "arguments", "args")
 """Where a message has calls of tools beside its words, and in a call what the model gives to the tool."""
@@ -63,6 +92,9 @@ _PART = re.compile(r"""^([0-9a-z]):(["{\[].*)$""", re.M)
 _THOUGHT = "g"
 """The kind of a part that the model thought, and did not say."""
 
+_NAMED = re.compile(r"\s*(?:<[^<>]{1,200}>)?\s*")
+"""What a notebook has as the text of a thing that it shows in another form."""
+
 _LEAST = 3
 """Pieces of a stream of an unknown program."""
 
@@ -73,10 +105,32 @@ _SHORT = 12
 """Characters of a piece in a script without spaces."""
 
 
+class _Piece(NamedTuple):
+    """A piece of a streamed answer.
+
+    Attributes:
+        answer: the answer's id, empty where its program gives it none.
+        choice: its number among the answers to one question.
+        call: of a tool to which it is given; empty for words.
+        text: the piece.
+    """
+
+    answer: str
+    choice: str
+    call: str
+    text: str
+
+
 @opens("chat")
-def read(data: bytes, _: Budget) -> str:
-    """What a model wrote; all of JSON that is no chat."""
-    return words_of(plain(data)) or plain(data)
+def read(data: bytes, _: Budget) -> str | Iterator[Member]:
+    """What a model wrote, and other long texts; all of JSON that is no chat."""
+    text = plain(data)
+    values = list(_values(text))
+    words, are_messages = _words_in(values)
+    if words is None:
+        return text
+    others = _others(values, words) if are_messages else []
+    return iter([Member("", words), Member(OTHERS, "\n\n".join(others))]) if others else words
 
 
 def words_of(text: str) -> str | None:
@@ -85,26 +139,75 @@ def words_of(text: str) -> str | None:
     Raises:
         DocumentRefused: it has messages of people, and none of a model.
     """
-    values = list(_values(text))
+    return _words_in(list(_values(text)))[0]
+
+
+def _words_in(values: list[Any]) -> tuple[str | None, bool]:
+    """The words, and whether they are messages: other strings may be words, too."""
     if cells := list(_cells(values)):
-        return _of_notebook(cells)
-    pieces = [(value.get("id"), _piece(value)) for value in _records(values)]
-    if any(piece for _, piece in pieces):
-        return _streamed(pieces)
-    if varied := _varied(_records(values)):
-        return varied
+        return _of_notebook(cells), False
+    pieces = [piece for value in _records(values) for piece in _pieces(value)]
+    if streamed := _streamed(pieces) or _varied(_records(values)):
+        return _whole(streamed), False
     messages = list(_messages(values))
     told = _of_models(messages) or [_said(value) for value in _records(values)]
-    return "\n\n".join(filter(None, told)) or None
+    return _whole("\n\n".join(filter(None, told))) or None, True
+
+
+def _whole(text: str) -> str:
+    """A text whose characters may have been cut into two halves, which JSON writes apart."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _is_model(who: str) -> bool:
+    """Whether a writer is a model, by its role or by a name such as ``gpt-4o-mini``, which people do not have."""
+    who = who.lower()
+    is_named = " " not in who or any(character.isdigit() for character in who)
+    return who in _WRITERS or (is_named and not _WRITERS.isdisjoint(re.split(r"[^a-z]+", who)))
 
 
 def _of_models(messages: list[tuple[str, str]]) -> list[str]:
     """The messages that models wrote; all where nothing says who of the writers is one."""
-    written = [words for who, words in messages if who.lower() in _WRITERS]
+    written = [words for who, words in messages if _is_model(who)]
     others = [words for who, words in messages if who.lower() not in _PEOPLE]
     if messages and not (written or others):
         raise DocumentRefused(said("reason-people"))
     return written or others
+
+
+def _others(values: list[Any], told: str) -> list[str]:
+    """The long texts that are not in the words that are read nor in a message, and that asked nothing."""
+    messages = [told, *(words for _, words in _messages(values))]
+    known, found = {run for words in messages for run in _runs(words)}, dict[str, None]()
+    waiting = values[::-1]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            if _is_long(value) and not _PACKED.match(value) and next(_runs(value)) not in known:
+                found[_whole(value)] = None
+        elif isinstance(value, list):
+            waiting += reversed(value)
+        elif isinstance(value, dict) and _who(value).lower() not in _PEOPLE and not _is_unsaid(value):
+            inner = [each for key, each in value.items() if not (isinstance(each, str) and _asks(key))]
+            waiting += reversed(inner)
+    return list(found)
+
+
+def _asks(key: str) -> bool:
+    return key in _ASKED or _names(key.lower(), _NOT_OTHERS + _UNSAID)
+
+
+def _runs(text: str) -> Iterator[tuple[str, ...]]:
+    """Each run of some words of a text, or of characters where it has fewer words."""
+    words = text.split()
+    words = words if len(words) >= _LONG else list(text)
+    for start in range(max(len(words) - _FEW + 1, 1)):
+        yield tuple(words[start : start + _FEW])
+
+
+def _is_long(text: str) -> bool:
+    without_spaces = len(text) >= 4 * _LONG and any(character >= "\u2e80" for character in text)
+    return len(text.split()) >= _LONG or without_spaces
 
 
 def _of_notebook(cells: list[dict[str, Any]]) -> str:
@@ -116,9 +219,12 @@ def _of_notebook(cells: list[dict[str, Any]]) -> str:
 
 
 def _printed(output: dict[str, Any]) -> str:
-    """The text that code printed or gave."""
+    """The text that code printed or gave; of a page or of Markdown that it shows there is only a name as text."""
     data = output.get("data")
-    return _text(output.get("text") or (data.get("text/plain") if isinstance(data, dict) else None))
+    forms = {form: _text(_get(data, f"text/{form}")) for form in ("markdown", "html", "plain")}
+    if forms["html"] and not forms["markdown"] and _NAMED.fullmatch(forms["plain"]):
+        return html.words_of(forms["html"])
+    return _text(output.get("text")) or forms["markdown"] or forms["plain"]
 
 
 def _values(text: str) -> Iterator[Any]:
@@ -148,27 +254,54 @@ def _records(values: list[Any]) -> list[dict[str, Any]]:
     return [value for value in values if isinstance(value, dict)]
 
 
-def _streamed(pieces: list[tuple[Any, str]]) -> str:
-    """The answers whose pieces these are; an answer has an id where its program gives it one."""
-    found, last = list[str](), None
-    for answer, piece in pieces:
-        if found and answer != last and answer is not None and last is not None:
-            found.append("\n\n")
-        last = answer if answer is not None else last
-        found.append(piece)
-    return "".join(found)
+def _streamed(pieces: list[_Piece]) -> str:
+    """The answers whose pieces these are, one after the other."""
+    last = next((piece.answer for piece in pieces if piece.answer), "")
+    parts = dict[tuple[str, str, str], list[str]]()
+    for piece in pieces:
+        last = piece.answer or last
+        parts.setdefault((last, piece.choice, piece.call), []).append(piece.text)
+    told = list[str]()
+    for (_, _, call), texts in parts.items():
+        text = "".join(texts)
+        told += _given({"content": {"arguments": text}}, "assistant") if call else [text]
+    return "\n\n".join(told)
 
 
-def _piece(value: dict[str, Any]) -> str:
-    """The piece of an answer that a record carries, as the common servers write it."""
-    choice = _first(value.get("choices"))
-    delta = choice.get("delta", value.get("delta"))
+def _pieces(value: dict[str, Any]) -> Iterator[_Piece]:
+    """The pieces of answers that a record carries, as the common servers write them."""
+    answer, choices = _name(value.get("id")), value.get("choices")
+    choices = [each for each in _list(choices) if isinstance(each, dict)]
+    for number, choice in enumerate(choices or [{}]):
+        which, delta = _name(choice.get("index", number)), choice.get("delta", value.get("delta"))
+        if text := _piece(value, choice, delta):
+            yield _Piece(answer, which, "", text)
+        for call in _list(_get(delta, "tool_calls")):
+            if text := _text(_get(_get(call, "function"), "arguments")):
+                yield _Piece(answer, which, _name(_get(call, "index") or 0), text)
+
+
+def _get(value: Any, key: str) -> Any:
+    return value.get(key) if isinstance(value, dict) else None
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _name(value: Any) -> str:
+    """What tells answers apart; an empty one where it is missing."""
+    return "" if value is None else str(value)
+
+
+def _piece(value: dict[str, Any], choice: dict[str, Any], delta: Any) -> str:
+    """The piece of an answer in a choice."""
     if isinstance(delta, str):
         return delta if "text" in str(value.get("type", "text")) else ""
     if isinstance(delta, dict):
         return _text(delta.get("content", delta.get("text")))
-    if choice and "message" not in choice:
-        return _text(choice.get("text"))
+    if choice:
+        return "" if "message" in choice else _text(choice.get("text"))
     return _piece_alone(value)
 
 
@@ -217,7 +350,7 @@ def _strings(record: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
 
 
 def _first(value: Any) -> dict[str, Any]:
-    first = value[0] if isinstance(value, list) and value else None
+    first = next(iter(_list(value)), None)
     return first if isinstance(first, dict) else {}
 
 
@@ -276,7 +409,7 @@ def _unpacked(words: str, who: str) -> str:
 def _given(message: dict[str, Any], who: str) -> Iterator[str]:
     """The texts that a model gives to tools in a message, or in a part of one."""
     kept = message if _is_unsaid(message) else {key: message.get(key) for key in (*_WHAT, *_CALLS)}
-    waiting: list[tuple[bool, Any]] = [(False, kept)] if who.lower() in _WRITERS else []
+    waiting: list[tuple[bool, Any]] = [(False, kept)] if _is_model(who) else []
     while waiting:
         to_tool, value = waiting.pop()
         value = _loaded(value) if to_tool and isinstance(value, str) else value
