@@ -230,6 +230,24 @@ def test_letters_of_an_rtf_stay_whatever_code_page_it_names(code_page: int) -> N
     assert words(rf"{{\rtf1\ansi\ansicpg{code_page} Gr\'f6\'dfe}}".encode()) == "Gr\u00f6\u00dfe"
 
 
+@pytest.mark.parametrize(
+    ("rtf", "shown"),
+    [
+        (r"One{\footnote {\chftn }a {\b note}.} two.", "One two.\na note."),
+        (r"One{\footnote\ftnalt a note.\par} two.{\footnote more}", "One two.\na note.\n\nmore"),
+        (r"{\shp{\*\shpinst{\sp{\sn a}{\sv 2}}{\shptxt a box}}{\shprslt{\*\do{\dptxbxtext a box}}}}One", "One\na box"),
+        (r"{\*\do\dptxbx{\dptxbxtext a box}}One", "One\na box"),
+        (r"One{\header no{\footnote no}{\shptxt no}} two", "One two"),
+        (r"One{\deleted\rsid9  gone\par\'41\u65?} two{\deleted{\footnote gone}}", "One two"),
+        (r"One\v  gone\v0  two\v  gone\plain , three\v1 {\b gone}", "One two, three"),
+        (r"One {\pict\bin9 }}}}}}}}}}two", "One two"),
+        (r"One {\footnote a note", "One \na note"),
+    ],
+)
+def test_an_rtf_is_read_as_it_is_seen_with_its_notes_and_boxes(rtf: str, shown: str) -> None:
+    assert words(rf"{{\rtf1\ansi {rtf}}}".encode()) == shown
+
+
 def test_utf_7_is_no_charset_of_pages() -> None:
     assert not html.is_charset("utf-7")
     assert html.decoded(b"<p>+2AA-", "utf-7") == "<p>+2AA-"

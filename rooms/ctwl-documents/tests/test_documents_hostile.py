@@ -237,6 +237,7 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "deep flat ODT": lambda: b"<office:document>" + b"<text:p>" * 1_000_000,
     "EPUB with a long spine": lambda: book(elements("<itemref idref='a' a='{}'/>")),
     "RTF of orders": lambda: b"{\\rtf1" + b"\\b" * 10_000_000,
+    "RTF of hidden groups": lambda: b"{\\rtf1" + b"{\\v{\\footnote" * 700_000,
     "deep HTML": lambda: b"<html>" + b"<div>" * 1_000_000,
     "HTML of signs": lambda: b"<html>" + b"<" * 10_000_000,
     "deep notebook": lambda: b'{"nbformat":4,"cells":[{"source":' + b"[" * 200_000 + b"]" * 200_000 + b"}]}",
