@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape
 
 import pytest
 import recorded_texts
-from document_files import docx, lines, mail, of_all_kinds, of_rarer_forms, packed, page
+from document_files import docx, lines, mail, of_all_kinds, of_rarer_forms, packed, page, pdf_of
 from hypothesis import given
 from hypothesis import strategies as st
 from reportlab.lib.styles import ParagraphStyle
@@ -99,6 +99,95 @@ def test_a_page_of_a_pdf_that_lies_on_its_side_is_read_as_one_that_stands(turn: 
         drawn.drawString(-100, 50 - 14 * row, line)
     drawn.save()
     assert words(sheet.getvalue()) == "A page that lies on its side has lines, too, and they are joined."
+
+
+def sheet_with(more: bytes, words: bytes, *others: bytes, catalog: bytes = b"", font: bytes = b"/Type1") -> bytes:
+    """A PDF of a page with more in it, of its words, and of other objects from the sixth on."""
+    return pdf_of(
+        [
+            b"<</Type/Catalog/Pages 2 0 R%s>>" % catalog,
+            b"<</Type/Pages/Count 1/Kids[3 0 R]>>",
+            b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>%s>>" % more,
+            b"<</Length %d>>stream\n%s\nendstream" % (len(words), words),
+            b"<</Type/Font/Subtype%s/BaseFont/Helvetica>>" % font,
+            *others,
+        ]
+    )
+
+
+SHOWN = b"BT /F 12 Tf 50 700 Td (One) Tj ET"
+
+
+def test_what_is_filled_into_a_pdf_is_read_and_hidden_fields_and_comments_are_not() -> None:
+    field = b"<</Type/Annot/Subtype/Widget/Rect[50 500 300 600]%s>>"
+    filled = sheet_with(
+        b"/Annots[6 0 R 7 0 R 8 0 R 9 0 R 10 0 R 11 0 R]",
+        SHOWN,
+        field % b"/Parent 12 0 R",
+        field % b"/Parent 12 0 R",  # the same field at another place
+        field % b"/FT/Tx/T(b)/V(no)/F 2",
+        field % b"/FT/Btn/T(c)/V/Yes",
+        b"<</Type/Annot/Subtype/FreeText/Contents<FEFF00540079007000650064>/Rect[50 400 300 450]>>",
+        b"<</Type/Annot/Subtype/Text/Contents(no)/Rect[50 400 300 450]>>",
+        b"<</FT/Tx/T(a)/V(Two\\rlines)/Kids[6 0 R 7 0 R]>>",
+        catalog=b"/AcroForm<</Fields[12 0 R 8 0 R 9 0 R]>>",
+    )
+    assert words(filled) == "One\n\nTwo\nlines\n\nTyped"
+
+
+def test_files_in_a_pdf_are_read_each_by_itself() -> None:
+    stream = b"<</Type/EmbeddedFile/Length %d>>stream\n%s\nendstream"
+    two = docx("Two")
+    holder = sheet_with(
+        b"/Annots[8 0 R]",
+        SHOWN,
+        b"<</Type/Filespec/F(two.docx)/EF<</F 7 0 R>>>>",
+        stream % (len(two), two),
+        b"<</Type/Annot/Subtype/FileAttachment/Rect[0 0 9 9]/FS 9 0 R>>",
+        b"<</Type/Filespec/F(three.txt)/EF<</F 10 0 R>>>>",
+        stream % (5, b"Three"),
+        b"<</Type/Filespec/F(gone.txt)/EF<<>>>>",
+        catalog=b"/Names<</EmbeddedFiles<</Names[(gone) 11 0 R (two) 6 0 R]>>>>",
+    )
+    found = {each.name: each.text for each in texts_in(holder, "a", Budget())}
+    assert isinstance(found.pop("a/gone.txt"), DecoderError)
+    assert found == {"a": "One", "a/two.docx": "Two", "a/three.txt": "Three"}
+    with pytest.raises(DocumentRefused, match="too many parts"):
+        list(texts_in(holder, "a", Budget(members=2)))
+
+
+def test_a_pdf_whose_fonts_do_not_say_which_letters_they_show_is_refused() -> None:
+    names = b" ".join(b"/g%d 6 0 R" % number for number in range(26))
+    drawn = b"500 0 0 0 500 700 d1 0 0 400 600 re f"
+    type3 = (
+        b"/Type3/FontBBox[0 0 700 800]/FontMatrix[.001 0 0 .001 0 0]/FirstChar 97/LastChar 122/Widths[%s]"
+        b"/CharProcs<<%s>>/Encoding<</Differences[97 %s]>>"
+    ) % (b"500 " * 26, names, names.replace(b" 6 0 R", b""))
+    glyph = b"<</Length %d>>stream\n%s\nendstream" % (len(drawn), drawn)
+    (found,) = texts_in(sheet_with(b"", SHOWN.replace(b"One", b"one"), glyph, font=type3), "a", Budget())
+    assert isinstance(found.text, DocumentRefused) and "OCR" in str(found.text)
+
+
+def test_words_beside_the_page_of_a_pdf_are_not_read() -> None:
+    aside = b" BT /F 12 Tf 700 700 Td (no) Tj ET BT /F 12 Tf 50 -50 Td (no) Tj ET BT /F 12 Tf -4 300 Td (Edge) Tj ET"
+    assert words(sheet_with(b"", SHOWN + aside)) == "One\n\nEdge"
+
+
+@pytest.mark.parametrize("turn", [90, 180, 270])
+def test_a_paragraph_that_is_turned_on_a_page_is_read_after_the_others(turn: int) -> None:
+    upright = ["A page has more words", "that stand upright, as", "pages have, and others", "at its side."]
+    turned = ["A paragraph that lies", "on its side has lines", "too."]
+    sheet = io.BytesIO()
+    drawn = canvas.Canvas(sheet)
+    for angle, rows in ((turn, turned), (0, upright)):
+        drawn.saveState()
+        drawn.translate(300 + angle // 2, 400 if angle else 600)
+        drawn.rotate(angle)
+        for row, line in enumerate(rows):
+            drawn.drawString(0, -14 * row, line)
+        drawn.restoreState()
+    drawn.save()
+    assert words(sheet.getvalue()).split() == " ".join(upright + turned).split()
 
 
 def test_a_file_is_opened_whatever_it_is_called(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
-from document_files import packed
+from document_files import packed, pdf_of
 
 from ctwl_decoder.command import main
 from ctwl_decoder.errors import DecoderError, DocumentRefused
@@ -130,17 +130,6 @@ def book(spine: str) -> bytes:
     package = f"<package><manifest><item id='a' href='a.html'/></manifest><spine>{spine}</spine></package>"
     root = "<a><rootfile full-path='a.opf'/></a>"
     return packed({_CONTAINER: root, "a.opf": package, "a.html": "<p>hello"})
-
-
-def pdf_of(bodies: list[bytes]) -> bytes:
-    """A PDF of objects, the first of which is its catalog."""
-    found, places = b"%PDF-1.7\n", []
-    for number, body in enumerate(bodies, 1):
-        places.append(len(found))
-        found += b"%d 0 obj\n%s\nendobj\n" % (number, body)
-    table = b"".join(b"%010d 00000 n \n" % place for place in places)
-    ends = b"trailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF" % (len(bodies) + 1, len(found))
-    return found + b"xref\n0 %d\n0000000000 65535 f \n" % (len(bodies) + 1) + table + ends
 
 
 def pdf(stream: bytes, *, filters: bytes = b"/FlateDecode", pages: int = 1, kid: bytes = b"3 0 R ") -> bytes:

@@ -13,10 +13,10 @@ AS_TEXT = "save its words as plain text (UTF-8)"
 
 
 class Member(NamedTuple):
-    """A part of a container, or why it is not read; what is packed alone has no name."""
+    """A part of a container: its bytes, its words, or why it is not read; what is packed alone has no name."""
 
     name: str
-    data: bytes | DecoderError
+    data: bytes | str | DecoderError
 
 
 def plain(data: bytes) -> str:

@@ -76,6 +76,8 @@ def _inside(part: Member, name: str, budget: Budget, depth: int) -> Iterator[Fou
     if isinstance(part.data, bytes):
         yield from texts_in(part.data, inner, budget, depth + 1)
     else:
+        if isinstance(part.data, str):
+            _charge(part.data, budget)
         yield Found(inner, part.data)
 
 
