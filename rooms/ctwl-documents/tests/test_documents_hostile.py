@@ -380,7 +380,15 @@ def test_hidden_files_of_an_archive_are_no_texts() -> None:
 
 @pytest.mark.parametrize(
     "lines",
-    [b"Name: value\r\n", b"Name: value\r\n more\r\n", b"A" * 99 + b" \r\n", b" \r\n", b"<!-- -->\r\n", b"1\n\n\n\n"],
+    [
+        b"Name: value\r\n",
+        b"Name: value\r\n more\r\n",
+        b"A" * 99 + b" \r\n",
+        b" \r\n",
+        b"<!-- -->\r\n",
+        b"1\n\n\n\n",
+        b"[DEFAULT]\n",
+    ],
 )
 def test_what_a_file_is_takes_no_time_to_tell(lines: bytes) -> None:
     """A pattern that can match a line in two ways would take longer than any test."""
