@@ -387,7 +387,6 @@ def test_hidden_files_of_an_archive_are_no_texts() -> None:
         b" \r\n",
         b"<!-- -->\r\n",
         b"1\n\n\n\n",
-        b"[DEFAULT]\n",
     ],
 )
 def test_what_a_file_is_takes_no_time_to_tell(lines: bytes) -> None:
