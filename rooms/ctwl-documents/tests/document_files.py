@@ -392,6 +392,17 @@ def tar(text: str, mode: Literal["w:", "w:gz"] = "w:gz") -> bytes:
     return found.getvalue()
 
 
+def pdf_of(bodies: list[bytes]) -> bytes:
+    """A PDF of objects, the first of which is its catalog."""
+    found, places = b"%PDF-1.7\n", []
+    for number, body in enumerate(bodies, 1):
+        places.append(len(found))
+        found += b"%d 0 obj\n%s\nendobj\n" % (number, body)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    ends = b"trailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF" % (len(bodies) + 1, len(found))
+    return found + b"xref\n0 %d\n0000000000 65535 f \n" % (len(bodies) + 1) + table + ends
+
+
 def of_all_kinds(text: str) -> dict[str, bytes]:
     """A file of each kind."""
     data = text.encode()

@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape
 
 import pytest
 import recorded_texts
-from document_files import docx, lines, mail, of_all_kinds, of_rarer_forms, packed, page
+from document_files import docx, lines, mail, of_all_kinds, of_rarer_forms, packed, page, pdf_of
 from hypothesis import given
 from hypothesis import strategies as st
 from reportlab.lib.styles import ParagraphStyle
@@ -99,6 +99,95 @@ def test_a_page_of_a_pdf_that_lies_on_its_side_is_read_as_one_that_stands(turn: 
         drawn.drawString(-100, 50 - 14 * row, line)
     drawn.save()
     assert words(sheet.getvalue()) == "A page that lies on its side has lines, too, and they are joined."
+
+
+def sheet_with(more: bytes, words: bytes, *others: bytes, catalog: bytes = b"", font: bytes = b"/Type1") -> bytes:
+    """A PDF of a page with more in it, of its words, and of other objects from the sixth on."""
+    return pdf_of(
+        [
+            b"<</Type/Catalog/Pages 2 0 R%s>>" % catalog,
+            b"<</Type/Pages/Count 1/Kids[3 0 R]>>",
+            b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>%s>>" % more,
+            b"<</Length %d>>stream\n%s\nendstream" % (len(words), words),
+            b"<</Type/Font/Subtype%s/BaseFont/Helvetica>>" % font,
+            *others,
+        ]
+    )
+
+
+SHOWN = b"BT /F 12 Tf 50 700 Td (One) Tj ET"
+
+
+def test_what_is_filled_into_a_pdf_is_read_and_hidden_fields_and_comments_are_not() -> None:
+    field = b"<</Type/Annot/Subtype/Widget/Rect[50 500 300 600]%s>>"
+    filled = sheet_with(
+        b"/Annots[6 0 R 7 0 R 8 0 R 9 0 R 10 0 R 11 0 R]",
+        SHOWN,
+        field % b"/Parent 12 0 R",
+        field % b"/Parent 12 0 R",  # the same field at another place
+        field % b"/FT/Tx/T(b)/V(no)/F 2",
+        field % b"/FT/Btn/T(c)/V/Yes",
+        b"<</Type/Annot/Subtype/FreeText/Contents<FEFF00540079007000650064>/Rect[50 400 300 450]>>",
+        b"<</Type/Annot/Subtype/Text/Contents(no)/Rect[50 400 300 450]>>",
+        b"<</FT/Tx/T(a)/V(Two\\rlines)/Kids[6 0 R 7 0 R]>>",
+        catalog=b"/AcroForm<</Fields[12 0 R 8 0 R 9 0 R]>>",
+    )
+    assert words(filled) == "One\n\nTwo\nlines\n\nTyped"
+
+
+def test_files_in_a_pdf_are_read_each_by_itself() -> None:
+    stream = b"<</Type/EmbeddedFile/Length %d>>stream\n%s\nendstream"
+    two = docx("Two")
+    holder = sheet_with(
+        b"/Annots[8 0 R]",
+        SHOWN,
+        b"<</Type/Filespec/F(two.docx)/EF<</F 7 0 R>>>>",
+        stream % (len(two), two),
+        b"<</Type/Annot/Subtype/FileAttachment/Rect[0 0 9 9]/FS 9 0 R>>",
+        b"<</Type/Filespec/F(three.txt)/EF<</F 10 0 R>>>>",
+        stream % (5, b"Three"),
+        b"<</Type/Filespec/F(gone.txt)/EF<<>>>>",
+        catalog=b"/Names<</EmbeddedFiles<</Names[(gone) 11 0 R (two) 6 0 R]>>>>",
+    )
+    found = {each.name: each.text for each in texts_in(holder, "a", Budget())}
+    assert isinstance(found.pop("a/gone.txt"), DecoderError)
+    assert found == {"a": "One", "a/two.docx": "Two", "a/three.txt": "Three"}
+    with pytest.raises(DocumentRefused, match="too many parts"):
+        list(texts_in(holder, "a", Budget(members=2)))
+
+
+def test_a_pdf_whose_fonts_do_not_say_which_letters_they_show_is_refused() -> None:
+    names = b" ".join(b"/g%d 6 0 R" % number for number in range(26))
+    drawn = b"500 0 0 0 500 700 d1 0 0 400 600 re f"
+    type3 = (
+        b"/Type3/FontBBox[0 0 700 800]/FontMatrix[.001 0 0 .001 0 0]/FirstChar 97/LastChar 122/Widths[%s]"
+        b"/CharProcs<<%s>>/Encoding<</Differences[97 %s]>>"
+    ) % (b"500 " * 26, names, names.replace(b" 6 0 R", b""))
+    glyph = b"<</Length %d>>stream\n%s\nendstream" % (len(drawn), drawn)
+    (found,) = texts_in(sheet_with(b"", SHOWN.replace(b"One", b"one"), glyph, font=type3), "a", Budget())
+    assert isinstance(found.text, DocumentRefused) and "OCR" in str(found.text)
+
+
+def test_words_beside_the_page_of_a_pdf_are_not_read() -> None:
+    aside = b" BT /F 12 Tf 700 700 Td (no) Tj ET BT /F 12 Tf 50 -50 Td (no) Tj ET BT /F 12 Tf -4 300 Td (Edge) Tj ET"
+    assert words(sheet_with(b"", SHOWN + aside)) == "One\n\nEdge"
+
+
+@pytest.mark.parametrize("turn", [90, 180, 270])
+def test_a_paragraph_that_is_turned_on_a_page_is_read_after_the_others(turn: int) -> None:
+    upright = ["A page has more words", "that stand upright, as", "pages have, and others", "at its side."]
+    turned = ["A paragraph that lies", "on its side has lines", "too."]
+    sheet = io.BytesIO()
+    drawn = canvas.Canvas(sheet)
+    for angle, rows in ((turn, turned), (0, upright)):
+        drawn.saveState()
+        drawn.translate(300 + angle // 2, 400 if angle else 600)
+        drawn.rotate(angle)
+        for row, line in enumerate(rows):
+            drawn.drawString(0, -14 * row, line)
+        drawn.restoreState()
+    drawn.save()
+    assert words(sheet.getvalue()).split() == " ".join(upright + turned).split()
 
 
 def test_a_file_is_opened_whatever_it_is_called(tmp_path: Path) -> None:
@@ -281,6 +370,24 @@ def test_letters_of_an_rtf_stay_whatever_code_page_it_names(code_page: int) -> N
     assert words(rf"{{\rtf1\ansi\ansicpg{code_page} Gr\'f6\'dfe}}".encode()) == "Gr\u00f6\u00dfe"
 
 
+@pytest.mark.parametrize(
+    ("rtf", "shown"),
+    [
+        (r"One{\footnote {\chftn }a {\b note}.} two.", "One two.\na note."),
+        (r"One{\footnote\ftnalt a note.\par} two.{\footnote more}", "One two.\na note.\n\nmore"),
+        (r"{\shp{\*\shpinst{\sp{\sn a}{\sv 2}}{\shptxt a box}}{\shprslt{\*\do{\dptxbxtext a box}}}}One", "One\na box"),
+        (r"{\*\do\dptxbx{\dptxbxtext a box}}One", "One\na box"),
+        (r"One{\header no{\footnote no}{\shptxt no}} two", "One two"),
+        (r"One{\deleted\rsid9  gone\par\'41\u65?} two{\deleted{\footnote gone}}", "One two"),
+        (r"One\v  gone\v0  two\v  gone\plain , three\v1 {\b gone}", "One two, three"),
+        (r"One {\pict\bin9 }}}}}}}}}}two", "One two"),
+        (r"One {\footnote a note", "One \na note"),
+    ],
+)
+def test_an_rtf_is_read_as_it_is_seen_with_its_notes_and_boxes(rtf: str, shown: str) -> None:
+    assert words(rf"{{\rtf1\ansi {rtf}}}".encode()) == shown
+
+
 def test_utf_7_is_no_charset_of_pages() -> None:
     assert not html.is_charset("utf-7")
     assert html.decoded(b"<p>+2AA-", "utf-7") == "<p>+2AA-"
@@ -341,7 +448,19 @@ def test_an_address_is_no_file_and_no_text(tmp_path: Path) -> None:
     told = "it is a link to a page, which is not opened here; open it in a browser, and save or copy its words"
     with pytest.raises(NotOpened, match=told):
         texts_of("https://example.org/letter.html")
-    for number, link in enumerate(["https://example.org/letter.html\n", "[InternetShortcut]\r\nURL=https://a.b\r\n"]):
+    plist = (
+        "<?xml version='1.0'?>\n<!DOCTYPE plist PUBLIC '-//a//DTD PLIST 1.0//EN' 'http://a/b.dtd'>\n<plist>\n<dict>\n"
+    )
+    links = [
+        "https://example.org/letter.html\n",
+        "[InternetShortcut]\r\nURL=https://a.b\r\n",
+        "[{000214A0-0000-0000-C000-000000000046}]\r\nProp3=19,11\r\n[InternetShortcut]\r\nURL=https://a.b\r\n",
+        "[Desktop Entry]\nIcon=a\nType=Link\nURL=https://a.b\n",
+        f"{plist}\t<key>URL</key>\n\t<string>https://a.b</string>\n</dict>\n</plist>",
+        '{"":"WARNING! DO NOT EDIT THIS FILE!","doc_id":"1AbC","resource_key":"","email":"ann@example.org"}',
+        '{"url": "https://docs.google.com/open?id=1", "doc_id": "1", "email": "ann@example.org"}\n',
+    ]
+    for number, link in enumerate(links):
         (tmp_path / str(number)).write_text(link)
         (found,) = texts_of(str(tmp_path / str(number)))
         assert isinstance(found.text, NotOpened) and told in str(found.text)
@@ -362,6 +481,7 @@ RECORD = '{"role": "user", "text": "Hi"}\n'
         "THE HEATWAVE went on.",
         "GIF89a was a format.",
         "A file begins with %PDF-1.7.",
+        "[Desktop Entry]\nType=Application",
         f"One\n{'=' * 60}\n" * 4 + "Two = 2",
         f"{'x' * 59}=\n" * 4 + "a=x",
         "Note: a text.\n\nFrom: b\n",

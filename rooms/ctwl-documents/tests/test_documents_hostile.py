@@ -20,7 +20,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
-from document_files import packed
+from document_files import packed, pdf_of
 
 from ctwl_decoder.command import main
 from ctwl_decoder.errors import DecoderError, DocumentRefused
@@ -132,17 +132,6 @@ def book(spine: str) -> bytes:
     return packed({_CONTAINER: root, "a.opf": package, "a.html": "<p>hello"})
 
 
-def pdf_of(bodies: list[bytes]) -> bytes:
-    """A PDF of objects, the first of which is its catalog."""
-    found, places = b"%PDF-1.7\n", []
-    for number, body in enumerate(bodies, 1):
-        places.append(len(found))
-        found += b"%d 0 obj\n%s\nendobj\n" % (number, body)
-    table = b"".join(b"%010d 00000 n \n" % place for place in places)
-    ends = b"trailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF" % (len(bodies) + 1, len(found))
-    return found + b"xref\n0 %d\n0000000000 65535 f \n" % (len(bodies) + 1) + table + ends
-
-
 def pdf(stream: bytes, *, filters: bytes = b"/FlateDecode", pages: int = 1, kid: bytes = b"3 0 R ") -> bytes:
     return pdf_of(
         [
@@ -238,6 +227,7 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "deep flat ODT": lambda: b"<office:document>" + b"<text:p>" * 1_000_000,
     "EPUB with a long spine": lambda: book(elements("<itemref idref='a' a='{}'/>")),
     "RTF of orders": lambda: b"{\\rtf1" + b"\\b" * 10_000_000,
+    "RTF of hidden groups": lambda: b"{\\rtf1" + b"{\\v{\\footnote" * 700_000,
     "deep HTML": lambda: b"<html>" + b"<div>" * 1_000_000,
     "HTML of signs": lambda: b"<html>" + b"<" * 10_000_000,
     "deep notebook": lambda: b'{"nbformat":4,"cells":[{"source":' + b"[" * 200_000 + b"]" * 200_000 + b"}]}",

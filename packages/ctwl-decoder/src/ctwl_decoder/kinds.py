@@ -4,7 +4,7 @@
 
 - ``name``: what a message calls it; ``advice``: what to do where it is not opened, as the page does not.
 - ``begins``: what text and other bytes begin with; ``bytes``: characters and their place, in a file that is no text.
-- ``pattern``: what a text begins with; ``xml``: the same, after a declaration and comments.
+- ``pattern``: what a text begins with; ``xml``: the same, after what stands before the first element.
 - ``members``: what all are in a zip of this kind, folders with a ``/``; ``dialect``: how its XML holds words.
 - ``file``, ``forms``: what help and pages call it.
 - ``read``: what is read of it, or a kind of which the same is read; a kind without it is not opened by ``ctwl-decode``.
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,16 +68,18 @@ _CONTROL = re.compile(rb"[\0-\x06\x0e-\x1a\x1c-\x1f]")
 """No text has these characters."""
 
 _XML = r"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--(?:(?!-->)[\s\S]){0,2000}-->\s*)*"
+_XML += r"(?:<!doctype\s+plist[^>]{0,200}>\s*)?"
 
 
-def _pattern(row: dict[str, Any]) -> re.Pattern[bytes] | None:
-    """What a text of a kind begins with; None where no pattern shows it."""
+def _patterns(row: dict[str, Any]) -> Iterator[re.Pattern[bytes]]:
+    """What texts of a kind begin with, if a pattern shows it."""
     if "xml" in row:
-        return re.compile(f"{_XML}{row['xml']}".encode("latin-1"), re.I)
-    return re.compile(row["pattern"].encode("latin-1")) if "pattern" in row else None
+        yield re.compile(f"{_XML}{row['xml']}".encode("latin-1"), re.I)
+    if "pattern" in row:
+        yield re.compile(row["pattern"].encode("latin-1"))
 
 
-_PATTERNS = [(pattern, kind) for kind in KINDS if (pattern := _pattern(kind.row))]
+_PATTERNS = [(pattern, kind) for kind in KINDS for pattern in _patterns(kind.row)]
 _LEAD = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:(\d{1,9})[ \t]*\r?\n)?")
 """What stands before a mail: Apple's program writes the number of its bytes."""
 

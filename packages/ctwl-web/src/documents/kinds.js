@@ -17,11 +17,11 @@ const all = (list) => Object.entries(KINDS).flatMap(([kind, row]) => (row[list] 
 const SIGNS = all("begins");
 /** Bytes as characters with the place where they stand in a file that is no text: words may have them, too. */
 const MAGIC = [...all("bytes"), [["\xff\xfe", 0], "utf-16le"], [["\xfe\xff", 0], "utf-16be"]];
-const XML = String.raw`(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--(?:(?!-->)[^]){0,2000}-->\s*)*`;
+const XML = String.raw`(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--(?:(?!-->)[^]){0,2000}-->\s*)*(?:<!doctype\s+plist[^>]{0,200}>\s*)?`;
 /** What the beginning of a text shows. */
 const PATTERNS = Object.entries(KINDS).flatMap(([kind, { xml, pattern }]) => {
-  if (xml) return [[new RegExp(`^${XML}${xml}`, "i"), kind]];
-  return pattern ? [[new RegExp(`^${pattern}`), kind]] : [];
+  const found = xml ? [[new RegExp(`^${XML}${xml}`, "i"), kind]] : [];
+  return pattern ? [...found, [new RegExp(`^(?:${pattern})`), kind]] : found;
 });
 
 /** No text has these characters. */

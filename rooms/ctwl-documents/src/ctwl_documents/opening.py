@@ -75,10 +75,10 @@ def _inside(part: Member, name: str, budget: Budget, depth: int) -> Iterator[Fou
     inner = f"{name}/{part.name[: limits.NAME]}" if part.name else name
     if isinstance(part.data, bytes):
         yield from texts_in(part.data, inner, budget, depth + 1)
-        return
-    if isinstance(part.data, str):
-        _charge(part.data, budget)
-    yield Found(inner, part.data)
+    else:
+        if isinstance(part.data, str):
+            _charge(part.data, budget)
+        yield Found(inner, part.data)
 
 
 def _opened(data: bytes, kind: Kind | None, budget: Budget) -> Opened:
