@@ -117,6 +117,8 @@ test("what of a mail is not read is named", async () => {
   const placed = 'Content-Disposition: attachment; filename="a b.pdf"\r\n';
   const found = await openDocument(bytes(parts("mixed", ["text/plain", "7bit", "words"], ["application/pdf", "base64", "JVBERi0=", placed])));
   assert.deepEqual([found.text, found.left], ["words", ["a b.pdf"]]);
+  const between = await openDocument(bytes(mail("text/plain", "7bit", "words\r\nbegin 644 a b.txt\r\n#86)C\r\n`\r\nend")));
+  assert.deepEqual([between.text, between.left], ["words", ["a b.txt"]]);
 });
 
 test("a book with a missing chapter and a doctype is read, and the gap named", async () => {
@@ -167,7 +169,7 @@ test("kinds that are not opened are named", async () => {
 const PROSE = "Words of a text which somebody wrote by hand, and which goes on for a while.\n".repeat(3);
 const RECORD = '{"role": "user", "text": "Hi"}\n';
 const WITH_JSON = [`[![a](b)](c)\n${PROSE}${RECORD}`, `[10:00] a ${RECORD}${PROSE}`, `${RECORD}${PROSE}${RECORD}`, `Lines:\ndata: ${RECORD}data: ${RECORD}${PROSE}`];
-const LIKE_FILES = [...WITH_JSON, "Note: a text.\n\nFrom: b\n", `Date: today\nAnn: Hi.\nBot: ${PROSE}\nFrom Monday on\nAnn: Thanks.`, "---\ncontent-type: a\n---\nA text.", '12\nNote: "a": b\n\n', "ID3 is a way to learn trees.", "THE HEATWAVE went on.", "GIF89a was a format.", "Files begin with %PDF-1.7.", '{"doc_id": "1", "note": "two words"}', "[Desktop Entry]\nType=Application"];
+const LIKE_FILES = [...WITH_JSON, "Note: a text.\n\nFrom: b\n", "Received: a letter.\n\nIt said little.", "Content-wise: thin.\n\nIts style is fine.", `Date: today\nAnn: Hi.\nBot: ${PROSE}\nFrom Monday on\nAnn: Thanks.`, "---\ncontent-type: a\n---\nA text.", '12\nNote: "a": b\n\n', "ID3 is a way to learn trees.", "THE HEATWAVE went on.", "GIF89a was a format.", "Files begin with %PDF-1.7.", '{"doc_id": "1", "note": "two words"}', "[Desktop Entry]\nType=Application"];
 
 test("plain text stays as it is", async () => {
   for (const plain of ["", "[Music] words", "Note: this\nis plain.\n\nText", "<p>a line</p> of Markdown", "{curly} words", MARKED, "word ".repeat(9999), "ACGT".repeat(99), ...LIKE_FILES]) {
@@ -222,7 +224,7 @@ test("long runs cost no more than their length", async () => {
   const many = 2 ** 18;
   const page = (inner) => `<!doctype html>${inner}`;
   for (const run of ["<a ", "<", "<a \"", "<a b='", "<!--", "</", "&", "<pre>", "<svg>", " ", "<script>", "<p style=\""]) await wordsOf(page(run.repeat(many)));
-  for (const run of [" ", "=\n", "a;", "--=_x\n", "= "]) await wordsOf(mail('text/plain; charset="utf-8"', "quoted-printable", `${run.repeat(many)}x`));
+  for (const run of [" ", "=\n", "a;", "--=_x\n", "= ", "begin 644 a\nA\n"]) await wordsOf(mail('text/plain; charset="utf-8"', "quoted-printable", `${run.repeat(many)}x`));
   await wordsOf(`${"Ab3".repeat(99)}${" ".repeat(many)}!`);
   await wordsOf(`${"Name: value\r\n".repeat(300)}no header`);
   await wordsOf(`Mime-Version: a\nName:${";a=b".repeat(many)}\n\nwords`);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import binascii
 import io
 import json
 from contextlib import suppress
@@ -410,6 +411,13 @@ def test_a_book_with_a_missing_chapter_and_a_doctype_is_read_and_the_gap_named()
     assert all(isinstance(gap.text, DocumentRefused) for gap in gaps)
 
 
+def test_a_file_between_the_words_of_a_mail_is_read() -> None:
+    told, data = "See the file.\n\nbegin is a word\n", docx(LETTER)
+    rows = [binascii.b2a_uu(data[start : start + 45]).decode() for start in range(0, len(data), 45)]
+    assert words(mail(f"{told}begin 644 letter.docx\n{''.join(rows)}`\nend\n")) == f"{told.strip()}\n\n{LETTER}"
+    assert words(mail(f"{told}begin 644 a file\nsmall letters\nend")).endswith("small letters\nend")
+
+
 def test_lines_of_a_flowed_mail_are_joined() -> None:
     data = (
         mail("x")
@@ -485,6 +493,8 @@ RECORD = '{"role": "user", "text": "Hi"}\n'
         f"One\n{'=' * 60}\n" * 4 + "Two = 2",
         f"{'x' * 59}=\n" * 4 + "a=x",
         "Note: a text.\n\nFrom: b\n",
+        "Received: a letter from home.\n\nIt said little.",
+        "Content-wise: it is thin.\n\nIts style is fine.",
         f"Title: Talk\nDate: today\nAnn: A question.\nBot: {TEXTS[0]}\n\nFrom Monday on\nAnn: Thanks.",
         "---\ncontent-type: a\n---\nA text.",
         f"[![a](b)](c)\n{TEXTS[0]}\n{RECORD}",

@@ -85,15 +85,19 @@ _LEAD = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:(\d{1,9})[ \t]*\r?\n)?")
 
 _NAME = rb"[!-9;-~]{1,998}:"
 _HEADER = _NAME + rb"[^\n]*\n(?:[ \t][^\n]*\n)*"  # one way to match a line end, or time doubles
-_MAIL = re.compile(rb"(?:From [^\n]*\n)?(?:" + _HEADER + rb"){1,400}\r?\n")
-_OF_MAIL = re.compile(rb"^(?:mime-version|message-id|received|return-path|content-[a-z-]+):", re.I | re.M)
+_MAIL = re.compile(rb"(?=[Cc]ontent-[Tt]|[^\n]*\n[^\r\n])(?:From [^\n]*\n)?(?:" + _HEADER + rb"){1,400}\r?\n")
+"""The head of a mail; one header alone may begin prose, too."""
+
+_OF_MAIL = re.compile(
+    rb"^(?:mime-version|message-id|received|return-path|content-(?:type|transfer-encoding|disposition)):", re.I | re.M
+)
 _LEAST = [re.compile(rb"^date:", re.I | re.M), re.compile(rb"^from[: ]", re.I | re.M)]
 """Every mail has these; notes and written talks have the first alone."""
 
 _PARTS = re.compile(rb"(?:[^\n]{0,200}\n){0,5}?--(?!-*\s)([^\s\"]{1,70})[ \t]*\r?\n(?=content-[a-z-]+:)", re.I)
 """Begins the body of a mail whose head is cut off."""
 
-_ENCODED = re.compile(rb"^content-transfer-encoding:\s*(?:base64|quoted-printable)", re.I | re.M)
+_ENCODED = re.compile(rb"^content-transfer-encoding:\s*(?:base64|quoted-printable|(?:x-)?uue)", re.I | re.M)
 _BASE64 = re.compile(rb"(?:data:[^,\s]{0,100};base64,)?([A-Za-z0-9+/_\s-]{100,}+)={0,2}\s*")
 _RUN = re.compile(rb"\s*[A-Za-z0-9+/_-]{50}")
 _SOFT_BREAK = re.compile(rb"^[^\n]{49,74}[^\n=]=\r?$", re.M)
@@ -178,7 +182,7 @@ def hides_words(text: str) -> Kind | None:
     """The kind of a text that is a container, so that its words cannot be read in it; None where they can."""
     data = text.encode("utf-8", "surrogatepass")
     kind = outer_kind(data)
-    if kind is None or kind.row.get("plain") or (kind == MAIL and not _ENCODED.search(data)):
+    if kind is None or kind.row.get("plain") or (kind == MAIL and not _ENCODED.search(mail_in(data) or b"")):
         return None
     return kind
 

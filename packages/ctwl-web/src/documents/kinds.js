@@ -28,8 +28,9 @@ const PATTERNS = Object.entries(KINDS).flatMap(([kind, { xml, pattern }]) => {
 const CONTROL = /[\0-\x06\x0e-\x1a\x1c-\x1f]/;
 /** What stands before a mail: Apple's program writes the number of its bytes. */
 const LEAD = /^(?:\xef\xbb\xbf)?\s*(?:(\d{1,9})[ \t]*\r?\n)?/;
-const MAIL = /^(?:From [^\n]*\n)?(?:[!-9;-~]{1,998}:[^\n]*\n(?:[ \t][^\n]*\n)*){1,400}\r?\n/;
-const MAIL_NAMES = /^(?:mime-version|message-id|received|return-path|content-[a-z-]+):/im;
+/** The head of a mail; one header alone may begin prose, too. */
+const MAIL = /^(?=[Cc]ontent-[Tt]|[^\n]*\n[^\r\n])(?:From [^\n]*\n)?(?:[!-9;-~]{1,998}:[^\n]*\n(?:[ \t][^\n]*\n)*){1,400}\r?\n/;
+const MAIL_NAMES = /^(?:mime-version|message-id|received|return-path|content-(?:type|transfer-encoding|disposition)):/im;
 /** Every mail has these; notes and written talks have the first alone. */
 const LEAST = [/^date:/im, /^from[: ]/im];
 /** Begins the body of a mail whose head is cut off. */

@@ -8,6 +8,9 @@ import { sound } from "./refused.js";
 /** The line before each mail in a file of several: who sent it, and when. */
 const FIRST = /^From (?=[^\n]*\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b)[^\n]*\n(?=[!-9;-~]{1,998}:)/gm;
 
+/** A file between the words, as programs attach it to mail without parts. */
+const UUENCODED = /^begin [0-7]{3,4} ([^\r\n]+)\r?\n[ -`\r\n]*^end[ \t]*\r?$/gm;
+
 /** Begins a mail that is not packed. */
 const HEADER = /^\s*[!-9;-~]{1,998}:/;
 
@@ -71,8 +74,9 @@ function read(part, budget, depth, unsaid = "text/plain") {
     budget.read(body.length);
     const charset = parameters.charset ?? (isPage(type) ? null : "utf-8");
     const text = decoded(bytesOf(body, headers.get("content-transfer-encoding")), charset);
-    const words = (isPage(type) ? wordsOf(text) : unflowed(text, parameters)).trim();
-    return { words: words === "" ? [] : [words], left: [] };
+    const words = (isPage(type) ? wordsOf(text) : unflowed(text.replace(UUENCODED, ""), parameters)).trim();
+    const files = isPage(type) ? [] : Array.from(text.matchAll(UUENCODED), ([, file]) => file.trim());
+    return { words: words === "" ? [] : [words], left: files };
   }
   return { words: [], left: attached || !/^(image|audio|video)\//.test(type) ? [name ?? type] : [] };
 }

@@ -22,6 +22,9 @@ from .archives import sound
 _FIRST = re.compile(rb"^From (?=[^\n]*\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b)[^\n]*\n(?=[!-9;-~]{1,998}:)", re.M)
 """The line before each mail in a file of several: who sent it, and when."""
 
+_UUENCODED = re.compile(r"^begin [0-7]{3,4} ([^\r\n]+)\r?\n[ -`\r\n]*^end[ \t]*\r?$", re.M)
+"""A file between the words, as programs attach it to mail without parts."""
+
 _PAGE = re.compile(r"text/(?:[a-z-]*-)?html")
 """The type of a part that is HTML, for all programs or for some."""
 
@@ -75,9 +78,13 @@ def _read(part: EmailMessage, budget: Budget) -> tuple[list[str], list[Member]]:
     kind, file = part.get_content_type(), part.get_filename()
     page = _PAGE.fullmatch(kind)
     if (page or kind == "text/plain") and not (file or part.is_attachment()):
-        text = _text(part)
-        text = (html.words_of(text) if page else _unflowed(text, part)).strip()
-        return ([text] if text else []), []
+        text, files = _text(part), list[Member]()
+        if page:
+            text = html.words_of(text)
+        else:
+            files = [_uudecoded(found, budget) for found in _UUENCODED.finditer(text)]
+            text = _unflowed(_UUENCODED.sub("", text), part)
+        return list(filter(None, [text.strip()])), files
     if part.get_content_maintype() in ("image", "audio", "video") and not part.is_attachment():
         return [], []
     content = part.get_payload(decode=True)
@@ -115,6 +122,15 @@ def _text(part: EmailMessage) -> str:
     data = part.get_payload(decode=True)
     charset = part.get_content_charset() or (None if _PAGE.fullmatch(part.get_content_type()) else "utf-8")
     return html.decoded(data if isinstance(data, bytes) else b"", charset)
+
+
+def _uudecoded(found: re.Match[str], budget: Budget) -> Member:
+    budget.count()
+    part = EmailMessage()
+    part["Content-Transfer-Encoding"] = "x-uuencode"
+    part.set_payload(found[0])
+    content = part.get_payload(decode=True)
+    return Member(found[1].strip(), content if isinstance(content, bytes) else b"")
 
 
 def _unflowed(text: str, part: EmailMessage) -> str:
