@@ -58,7 +58,8 @@ def tokenize_variants(
         raise TypeError(f"a text is a str, not {type(text).__name__}; decode its bytes as UTF-8 first")
     if len(text) > MAX_CHARACTERS and (characters := characters_in(text)) > MAX_CHARACTERS:
         raise InputTooLarge(
-            f"the text has {characters:,} characters, and at most {MAX_CHARACTERS:,} are read at once; cut it into parts"
+            f"the text has {characters:,} characters, and at most {MAX_CHARACTERS:,} are read at once; cut it"
+            " into parts"
         )
     if has_surrogates(text):
         raise NotText("the text has lone surrogates, so it is not Unicode text; decode its bytes as UTF-8 first")

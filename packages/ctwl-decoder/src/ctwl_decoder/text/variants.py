@@ -39,7 +39,7 @@ def _any_of(points: Iterable[int]) -> str:
 
 
 _NO_TEXT = re.compile(f"[\ufe00-\ufe0f\U000e0100-\U000e01ef]{{2,}}|{NUMBERS.hidden.pictures}")
-"""Variation selectors in a row: one varies a sign, more hide bytes, as a C2PA manifest of thousands does. And pictures."""
+"""Pictures, and variation selectors in a row: one varies a sign, more hide bytes, as a C2PA manifest does."""
 
 _PICTURES = re.compile(NUMBERS.hidden.pictures)
 
