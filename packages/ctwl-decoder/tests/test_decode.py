@@ -465,6 +465,11 @@ def test_a_text_too_long_is_refused_before_any_work(decoder: Decoder) -> None:
         decoder.decode("a" * (MAX_CHARACTERS + 1))
 
 
+def test_a_picture_makes_no_text_too_long(decoder: Decoder) -> None:
+    picture = f"data:image/png;base64,{'Ab3/' * (MAX_CHARACTERS // 4)}"
+    assert decoder.decode(f"One ![two]({picture}) three.").outcome == "too-short"
+
+
 def test_a_string_that_is_no_text_is_refused(decoder: Decoder) -> None:
     with pytest.raises(NotText):
         decoder.decode("caf\udce9 au lait")

@@ -441,14 +441,32 @@ def test_what_normalisation_deletes_steers_no_form(data: st.DataObject, width: i
     assert [each.text for _, each in variants_of(steered)] == [each.text for _, each in variants_of(plain)]
 
 
+PICTURE = f"data:image/svg+xml;charset=utf-8;base64,{'Ab3/' * 500}+A=="
+
+
 @pytest.mark.parametrize(
     ("text", "first"),
     [
         ("One\ufe00\ufe01 two", "One two"),  # bytes that are hidden
         ("e\U000e0100\ufe0f\u0301", "\u00e9"),  # what is deleted kept the accent away
+        (f"One ({PICTURE}) two", "One () two"),
+        ("[1]: <" + PICTURE.replace("+", "\u00ad-") + ">", "[1]: <>"),
+        (f"One {PICTURE.replace('base64', 'text')}", f"One {PICTURE.replace('base64', 'text')}"),
         ("\u2764\ufe0f \u2764\ufe0f\u200d\u2764\ufe0f", "\u2764\ufe0f \u2764\ufe0f\u200d\u2764\ufe0f"),  # signs
     ],
 )
-def test_selectors_in_a_row_are_no_text(text: str, first: str) -> None:
+def test_selectors_in_a_row_and_pictures_are_no_text(text: str, first: str) -> None:
     name, found = variants_of(text)[0]
     assert (name, found.text) == (AS_GIVEN, first)
+
+
+def test_words_around_a_picture_keep_their_places() -> None:
+    text = f"One ![two]({PICTURE}) three"
+    _, (_, found) = variants_of(text)
+    assert found.text == "One two three" and found.source[found.text.index("three")] == text.index("three")
+
+
+@pytest.mark.parametrize("run", ["data:", "data:;base64", f"data:{'a' * 99}", "data:;base64,", PICTURE])
+def test_pictures_cost_no_more_than_their_length(run: str) -> None:
+    """Where a step is not linear, each of these takes hours."""
+    variants_of(run * (2**20 // len(run)))

@@ -11,7 +11,7 @@ import { RecordReader } from "./readings.js";
 import { require } from "./refusal.js";
 import { ScoredText } from "./scored.js";
 import { runJob } from "./search.js";
-import { takenOut, variantsOf } from "./variants.js";
+import { charactersIn, takenOut, variantsOf } from "./variants.js";
 import { LENGTHS } from "./windows.js";
 
 /** Longest text that is read, in characters and in tokens. */
@@ -59,9 +59,8 @@ export class Reader {
    */
   async *steps(text, { alpha = ALPHA, search = async (job) => runJob(job) } = {}) {
     require(typeof text === "string" && text.isWellFormed(), "not-text", "the text has lone surrogates, so it is not Unicode text");
-    const most = MAX_CHARACTERS; // of one or two units each
-    const characters = text.length > most && text.length <= 2 * most ? Array.from(text).length : text.length;
-    require(characters <= most, "input-too-large", `the text has ${characters} characters; at most ${most} are decoded at once`);
+    const characters = charactersIn(text, MAX_CHARACTERS);
+    require(characters <= MAX_CHARACTERS, "input-too-large", `the text has ${characters} characters; at most ${MAX_CHARACTERS} are decoded at once`);
     require(alpha > 0 && alpha < 1, "option-out-of-range", `alpha is ${alpha}; it must lie between 0 and 1`);
     const variants = variantsOf(text); // 1
     const tokenized = variants.map(({ name, text: variant }) => {

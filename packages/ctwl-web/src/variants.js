@@ -15,8 +15,9 @@ export const AS_GIVEN = "as given";
 const { capitals: CAPITALS, fewest_words: FEWEST_WORDS } = VARIANTS;
 const anyOf = (ranges) => `[${pointsOf(ranges)}]`;
 const GAPS = new RegExp(`(?<=${SOLID})(?: [ \\t]+|\\t[ \\t]*)(?=${SOLID})`, "gu");
-/** Variation selectors in a row: one varies a sign, more hide bytes, as a C2PA manifest of thousands does. */
-const SELECTORS = /[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]{2,}/gu;
+const PICTURES = new RegExp(HIDDEN.pictures, "g");
+/** Variation selectors in a row: one varies a sign, more hide bytes, as a C2PA manifest of thousands does. And pictures. */
+const NO_TEXT = new RegExp(`[\\ufe00-\\ufe0f\\u{e0100}-\\u{e01ef}]{2,}|${HIDDEN.pictures}`, "gu");
 const TURNED = new RegExp(anyOf(HIDDEN.turned), "gu");
 const LIGATURES = new RegExp(anyOf(VARIANTS.ligatures), "gu");
 const STYLED = new RegExp(`[${pointsOf(VARIANTS.letters)}${pointsOf(VARIANTS.wide)}]+`, "gu");
@@ -53,8 +54,13 @@ const replaced = (given, pattern, put) =>
 
 function firstOf(text) {
   const given = AlignedText.of(text).normalized();
-  const edited = replaced(given, SELECTORS, () => "");
+  const edited = replaced(given, NO_TEXT, () => "");
   return edited.text === given.text ? given : edited.normalized();
+}
+
+/** How many characters a text has, without the pictures in it; only of a text of more units than `most` are they counted. */
+export function charactersIn(text, most) {
+  return text.length > most ? size(text.replace(PICTURES, "")) : text.length;
 }
 
 /**

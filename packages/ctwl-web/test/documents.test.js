@@ -129,6 +129,29 @@ test("a book with a missing chapter and a doctype is read, and the gap named", a
   assert.deepEqual([words, left.sort()], ["Words", ["O/a.xhtml", "c"]]);
 });
 
+test("a drawing is a chapter, a table of contents is none, and an encrypted one is named", async () => {
+  const contents = "<html><nav><p>no</p></nav><p>Beside it</p></html>";
+  const opf = '<package><manifest><item id="a" href="a.svg" media-type="image/svg+xml"/><item id="b" href="b" properties="nav"/><item id="c" href="c%201"/></manifest>' +
+    '<spine><itemref idref="a"/><itemref idref="b"/><itemref idref="c"/></spine></package>';
+  const book = {
+    "META-INF/container.xml": '<a><rootfile full-path="O/a.opf"/></a>', "O/a.opf": opf, "O/b": contents, "O/c 1": contents,
+    "O/a.svg": "<svg><title>no</title><text>On a <tspan>drawing</tspan></text></svg>",
+    "META-INF/encryption.xml": '<a><CipherReference URI="O/c%201"/></a>',
+  };
+  const { text: words, left } = await openDocument(zip(book));
+  assert.deepEqual([words, left], ["On a drawing\n\nBeside it", ["O/c 1"]]);
+});
+
+test("words of Word that nobody sees are not read, and a broken document in a document is named", async () => {
+  const run = (more) => `<w:p><w:r><w:rPr>${more}</w:rPr><w:t>more</w:t></w:r></w:p>`;
+  assert.equal(await wordsOf(docx("one", run("<w:vanish/>"))), "one");
+  for (const seen of ['<w:vanish w:val="0"/>', "<w:rPrChange><w:rPr><w:vanish/></w:rPr></w:rPrChange>"]) assert.equal(await wordsOf(docx("one", run(seen))), "one\n\nmore");
+  const inner = "word/embeddings/a.docx";
+  const outer = zip({ "[Content_Types].xml": "", "word/document.xml": "<a><p><t>Words</t></p></a>", [inner]: docx("no").subarray(0, 200) });
+  const { text: words, left } = await openDocument(outer);
+  assert.deepEqual([words, left], ["Words", [inner]]);
+});
+
 test("breaks of an office document are breaks of the text", async () => {
   const more = "<w:p/><w:p><w:r><w:t>a</w:t><w:br/><w:t>b</w:t><w:tab/><w:t>c</w:t></w:r></w:p>";
   assert.equal(await wordsOf(docx("one\n\ntwo", more)), "one\n\ntwo\n\na\nb\tc");

@@ -75,6 +75,24 @@ export const epub = (text) => {
   });
 };
 
+const said = (text) => paragraphs(text, (each) => `<w:p><w:r><w:t xml:space="preserve">${escaped(each)}</w:t></w:r></w:p>`);
+
+/** A document of Office that is one file, with a part that is not read. */
+const flatOffice = (text) =>
+  '<?xml version="1.0"?>\n<?mso-application progid="Word.Document"?>\n<pkg:package xmlns:pkg="p">' +
+  Object.entries({ comments: said("no"), document: said(text) }).map(([name, part]) =>
+    `<pkg:part pkg:name="/word/${name}.xml"><pkg:xmlData><w:body>${part}</w:body></pkg:xmlData></pkg:part>`).join("") + "</pkg:package>";
+
+const fb2 = (text) => "<FictionBook><description><p>no</p></description><body><section>" +
+  `${paragraphs(text, (each) => `<p>${escaped(each)}</p>`)}</section></body><binary id="a">QUJD</binary></FictionBook>`;
+
+/** What nobody sees in it: a run, a style's words, a section, a picture and its description. */
+const unseen = (text) =>
+  '<office:document xmlns:office="o"><style:style style:name="T1"><style:text-properties text:display="none"/></style:style>' +
+  paragraphs(text, (each) => `<text:p>${escaped(each)}<text:span text:style-name="T1">no</text:span><draw:frame><office:binary-data>QUJD</office:binary-data>` +
+    "<svg:desc>no</svg:desc></draw:frame><text:hidden-text>no</text:hidden-text></text:p>") +
+  '<text:section text:display="none"><text:p>no</text:p></text:section></office:document>';
+
 const TYPES = { "[Content_Types].xml": "<Types/>" };
 
 /** Its text is a page that Word puts into it when it is opened. */
@@ -90,6 +108,9 @@ const diagram = (text) => zip({
   ...TYPES,
   "ppt/diagrams/data1.xml": `<d:ptLst>${paragraphs(text, (each) => `<d:pt><d:t><a:p><a:t>${escaped(each)}</a:t></a:p></d:t></d:pt>`)}</d:ptLst>`,
 });
+
+/** A document whose words are in another part. */
+const withPart = (name, part) => zip({ ...TYPES, "word/document.xml": "<a/>", [name]: part });
 
 /** Quoted-printable, in lines of at most 76 characters. */
 export const quoted = (text) =>
@@ -123,6 +144,13 @@ export const files = (text) => ({
   "docx of chunks": chunks(text),
   "a diagram": diagram(text),
   odt: odt(text),
+  "a flat document with what nobody sees": unseen(text),
+  "a flat document of Office": flatOffice(text),
+  "an older flat document of Office": `<w:wordDocument>${said(text)}</w:wordDocument>`,
+  fb2: fb2(text),
+  "a document in a document": withPart("word/embeddings/a.docx", docx(text)),
+  "the head of a page": withPart("word/header2.xml", `<a>${said(text)}</a>`),
+  "a chart": withPart("word/charts/chart1.xml", `<a>${said(text)}</a>`),
   epub: epub(text),
   html: html(text),
   "utf-16": Uint8Array.from([0xff, 0xfe, ...Buffer.from(text, "utf16le")]),

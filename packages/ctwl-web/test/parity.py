@@ -43,6 +43,7 @@ FORMS = {
     "page": f"<html><head><title>x</title><script>if (a < b) c()</script></head><body>{MARKED}<br>&copy 2026 "
     "&#8364;&notit;<!-- not > shown --><ul><li>one</li><li>two</li></ul></body></html>",
     "markdown": f"# Title\n\n**{MARKED[:300]}**\n\n{LINKED}\n\n{MARKED[300:]}",
+    "pictures": f"![one](data:image/png;base64,{'Ab3/' * 300}) {MARKED} [1]: <data:;base64,{'Ab3-' * 300}=>",
     "joiners": MARKED.replace(" of ", " o\u200df "),
     "variation selectors": "".join(
         f"{c}{s}" for c, s in zip(MARKED, itertools.cycle("\ufe00\ufe0f\U000e0100\U000e01ef"))

@@ -24,6 +24,7 @@ test("what cannot be read is refused with its code", async () => {
   await assert.rejects(reader.read(5), refused("not-text"));
   await assert.rejects(reader.read(`a${"\u0316".repeat(300)}`), refused("not-text"));
   await assert.rejects(reader.read("a".repeat(2 ** 20 + 1)), refused("input-too-large"));
+  assert.equal((await reader.read(`One (data:;base64,${"Ab3/".repeat(2 ** 18)}) two`)).outcome, "too-short");
   await assert.rejects(reader.read("a".repeat(2 ** 18)), refused("input-too-large"));
   await assert.rejects(reader.read("a", { alpha: 0 }), refused("option-out-of-range"));
 });

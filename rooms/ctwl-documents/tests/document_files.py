@@ -62,6 +62,41 @@ def flat_odt(text: str) -> bytes:
     return f"<?xml version='1.0'?>\n<office:document xmlns:office='o' xmlns:text='t'>{body}</office:document>".encode()
 
 
+def with_pictures(text: str) -> bytes:
+    """A flat document with pictures, which have descriptions."""
+    picture = "<draw:frame><draw:image><office:binary-data>QUJD</office:binary-data></draw:image><svg:desc>A</svg:desc>"
+    return flat_odt(text).replace(b"</text:p>", f"{picture}</draw:frame></text:p>".encode())
+
+
+def flat_office(text: str) -> bytes:
+    said = "".join(f"<w:p><w:r><w:t xml:space='preserve'>{escape(line)}</w:t></w:r></w:p>" for line in lines(text))
+    parts = {"word/comments.xml": "<w:p><w:r><w:t>No.</w:t></w:r></w:p>", "word/document.xml": said}
+    told = "".join(
+        f'<pkg:part pkg:name="/{name}" x="y"><pkg:xmlData><w:body>{part}</w:body></pkg:xmlData></pkg:part>'
+        for name, part in parts.items()
+    )
+    head = "<?xml version='1.0' standalone='yes'?>\n<?mso-application progid='Word.Document'?>\n"
+    return f"{head}<pkg:package xmlns:pkg='p'>{told}</pkg:package>".encode()
+
+
+def older_office(text: str) -> bytes:
+    said = "".join(f"<w:p><w:r><w:t>{escape(line)}</w:t></w:r></w:p>" for line in lines(text))
+    return f"<?xml version='1.0'?><w:wordDocument xmlns:w='w'><w:body>{said}</w:body></w:wordDocument>".encode()
+
+
+def fb2(text: str) -> bytes:
+    said = "".join(f"<p>{escape(line)}</p>" if line else "<empty-line/>" for line in lines(text))
+    told = "<description><title-info><annotation><p>No.</p></annotation></title-info></description>"
+    book = f"{told}<body><section>{said}</section></body><binary id='a'>QUJD</binary>"
+    return f"<?xml version='1.0'?><FictionBook xmlns='x'>{book}</FictionBook>".encode()
+
+
+def office_with_parts(name: str, part: str | bytes) -> bytes:
+    """A document whose words are in another part."""
+    body = f"{name.partition('/')[0]}/{'document.xml' if name.startswith('word') else 'slides/slide1.xml'}"
+    return packed({"[Content_Types].xml": _TYPES, body: "<a/>", name: part})
+
+
 def odt_with_notes(text: str) -> bytes:
     """A note after the first word of each paragraph; the notes come last."""
     told = "<text:note-citation>1</text:note-citation><text:note-body><text:p>See.</text:p></text:note-body>"
@@ -115,7 +150,7 @@ def epub(text: str) -> bytes:
         "<package><manifest><item id='n' href='n.xhtml' properties='nav'/><item id='c1' href='c%201.xhtml'/></manifest>"
         "<spine><itemref idref='n'/><itemref idref='c1'/></spine></package>"
     )
-    book = {"OPS/a.opf": opf, "OPS/n.xhtml": page("Contents"), "OPS/c 1.xhtml": page(text)}
+    book = {"OPS/a.opf": opf, "OPS/n.xhtml": "<body><nav><h1>Contents</h1></nav></body>", "OPS/c 1.xhtml": page(text)}
     return packed({"META-INF/container.xml": container, **book})
 
 
@@ -450,6 +485,14 @@ def of_rarer_forms(text: str) -> dict[str, bytes]:
         "widest.txt": text.encode("utf-32"),
         "wide.html": page(text).encode("utf-16"),
         "letter.fodt": flat_odt(text),
+        "pictures.fodt": with_pictures(text),
+        "letter.xml": flat_office(text),
+        "letter-of-2003.xml": older_office(text),
+        "letter.fb2": fb2(text),
+        "embedded.docx": office_with_parts("word/embeddings/Document1.docx", docx(text)),
+        "embedded.pptx": office_with_parts("ppt/embeddings/Document1.docx", docx(text)),
+        "head.docx": office_with_parts("word/header2.xml", older_office(text)),
+        "chart.docx": office_with_parts("word/charts/chart1.xml", older_office(text)),
         "notes.odt": odt_with_notes(text),
         "box.docx": docx_with_a_box(text),
         "chunks.docx": docx_of_chunks(text),

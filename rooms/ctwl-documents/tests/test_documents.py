@@ -399,6 +399,56 @@ def test_what_was_deleted_from_a_document_is_not_read() -> None:
     assert words(docx("One\n\nTwo", gone)) == "One\n\nTwo"
 
 
+def test_words_of_word_that_nobody_sees_are_not_read() -> None:
+    run = "<w:p><w:r><w:rPr>{}</w:rPr><w:t>more</w:t></w:r></w:p>"
+    assert words(docx("One", run.format("<w:vanish/>"))) == "One"
+    for seen in ("<w:vanish w:val='0'/>", "<w:rPrChange><w:rPr><w:vanish/></w:rPr></w:rPrChange>"):
+        assert words(docx("One", run.format(seen))) == "One\n\nmore"
+
+
+def test_words_of_opendocument_that_nobody_sees_are_not_read() -> None:
+    style = "<style:style style:name='T1'><style:text-properties text:display='none'/></style:style>"
+    unseen = "<text:p>One<text:span text:style-name='T1'>no</text:span><text:hidden-text>no</text:hidden-text></text:p>"
+    section = "<text:section text:display='none'><text:p>no</text:p></text:section>"
+    flat = f"<office:document xmlns:office='o'>{style}{unseen}{section}<text:p>two</text:p></office:document>"
+    assert words(flat.encode()) == "One\n\ntwo"
+
+
+def book(chapters: dict[str, tuple[str, str]], more: dict[str, str]) -> bytes:
+    """A book of chapters: by their names, the attributes and the page."""
+    items = "".join(f"<item id='{name}' href='{name}' {more}/>" for name, (more, _) in chapters.items())
+    spine = "".join(f"<itemref idref='{name}'/>" for name in chapters)
+    opf = f"<package><manifest>{items}</manifest><spine>{spine}</spine></package>"
+    container = "<container><rootfiles><rootfile full-path='O/a.opf'/></rootfiles></container>"
+    pages = {f"O/{name}": page for name, (_, page) in chapters.items()}
+    return packed({"META-INF/container.xml": container, "O/a.opf": opf, **pages, **more})
+
+
+def test_a_drawing_is_a_chapter_and_a_table_of_contents_is_none() -> None:
+    drawn = "<svg xmlns='s'><title>no</title><text>On a <tspan>drawing</tspan></text></svg>"
+    contents = "<html><body><nav><ol><li>no</li></ol></nav><p>Beside it</p></body></html>"
+    chapters = {
+        "a.svg": ("media-type='image/svg+xml'", drawn),
+        "b": ("properties='nav'", contents),
+        "c": ("", contents),
+    }
+    assert words(book(chapters, {})) == "On a drawing\n\nBeside it\n\nno\n\nBeside it"
+
+
+def test_an_encrypted_chapter_is_named_and_not_read() -> None:
+    named = "<encryption><CipherReference URI='O/b%201'/><CipherReference URI='O/font'/></encryption>"
+    first, locked = texts_in(
+        book({"a": ("", page("Words")), "b 1": ("", page("no"))}, {"META-INF/encryption.xml": named}), "book", Budget()
+    )
+    assert first.text == "Words" and locked.name == "book/O/b 1" and "locked" in str(locked.text)
+
+
+def test_a_broken_document_in_a_document_is_named() -> None:
+    parts = {"[Content_Types].xml": "", "word/document.xml": "<a><p><t>Words</t></p></a>"}
+    first, inner = texts_in(packed(parts | {"word/embeddings/a.docx": packed(parts)[:-9]}), "letter", Budget())
+    assert first.text == "Words" and inner.name == "letter/word/embeddings/a.docx"
+
+
 def test_a_book_with_a_missing_chapter_and_a_doctype_is_read_and_the_gap_named() -> None:
     container = "<container><rootfiles><rootfile full-path='O/a.opf'/></rootfiles></container>"
     doctype = "<!DOCTYPE package PUBLIC '+//ISBN 0-9673008-1-9//DTD OEB 1.2 Package//EN' 'http://example.org/a.dtd'>"

@@ -138,6 +138,7 @@ class Variants:
     nearly_full: float
 
 class Hidden:
+    pictures: str
     never: CodePoints
     private: CodePoints
     elsewhere: CodePoints

@@ -66,8 +66,9 @@ function valueOf(attribute, attributes) {
 
 /** Collects the words of a page. */
 class Words {
-  constructor(page) {
+  constructor(page, contents) {
     this.pieces = [];
+    this.contents = contents;
     this.page = page;
     this.called = null;
     this.wanted = 0;
@@ -111,7 +112,7 @@ class Words {
    * shows a page that is hidden as a whole, and an element that has an id and keeps its place while it is not seen.
    */
   isUnseen(tag, attributes) {
-    if (UNSEEN.has(tag) && tag !== "template") return true;
+    if ((UNSEEN.has(tag) && tag !== "template") || (tag === "nav" && !this.contents)) return true;
     if (attributes === "" || tag === "html" || tag === "body") return tag === "template";
     const [style, named] = [valueOf(STYLE, attributes), valueOf(ID, attributes)];
     if (tag === "template") return !SHADOW.test(attributes) && !this.isArgument(named);
@@ -158,10 +159,10 @@ class Words {
  * The words of a page, or of a part of one. What a browser drops, such as a tag without an end, is dropped.
  *
  * @param xml whether it is XHTML, as in books, though it does not say so; there any element may end where it begins
- * @param frames how many pages inside each other are read
+ * @param more `frames`, how many pages inside each other are read; `contents`, whether tables of contents are
  */
-export function wordsOf(page, xml = page.startsWith("<?xml"), frames = FRAMES) {
-  const found = new Words(page);
+export function wordsOf(page, xml = page.startsWith("<?xml"), { frames = FRAMES, contents = true } = {}) {
+  const found = new Words(page, contents);
   let [done, at] = [0, 0];
   for (let next = page.indexOf("<"); next >= 0; next = page.indexOf("<", at)) {
     TAG.lastIndex = next;
@@ -183,7 +184,7 @@ export function wordsOf(page, xml = page.startsWith("<?xml"), frames = FRAMES) {
       else if (RAW.has(name) && !alone) at = past(page, TAG_END, past(page, new RegExp(`</${name}`, "gi"), at));
       else {
         const inner = name === "iframe" && frames > 0 ? valueOf(SRCDOC, attributes) : "";
-        if (inner !== "") found.frame(wordsOf(plain(inner), undefined, frames - 1));
+        if (inner !== "") found.frame(wordsOf(plain(inner), undefined, { frames: frames - 1 }));
         found.open(name, attributes, alone);
       }
     }

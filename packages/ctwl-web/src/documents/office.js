@@ -1,39 +1,70 @@
-/** Documents that are XML in a zip: DOCX and PPTX, OpenDocument, EPUB. Deleted words and comments are not read. */
+/**
+ * Documents that are XML, most of them in a zip: DOCX and PPTX, OpenDocument, EPUB, FB2. What was deleted, what nobody sees,
+ * and what comments say are not read.
+ */
 import { WORDS } from "./budget.js";
 import { decoded, wordsOf } from "./html.js";
 import { KINDS } from "./kinds.js";
 import { parse } from "./markup.js";
-import { sound } from "./refused.js";
+import { DocumentRefused, sound } from "./refused.js";
 import { member } from "./zip.js";
 
 const RELATED = /^word\/_rels\/document\d*\.xml\.rels$/;
 
 /** Spaces that one element of OpenDocument may stand for. */
 const MOST_SPACES = 100;
+/** Values by which Word says that a property does not hold. */
+const OFF = ["0", "false", "off"];
+const PART_NAME = /^[^>]*?\bpkg:name\s*=\s*["']\/([^"'<>]*)["']/;
+const ENCRYPTED = "META-INF/encryption.xml";
 
 /**
- * How a kind of XML holds words, elements by their local names: `parts`, the parts that have words; `paragraphs`; `words`,
- * whose text is words; `breaks`, what stands for an empty element; `unread`, what is left out.
+ * How a kind of XML holds words, elements by their local names: `parts`, the parts that have words, where it is packed;
+ * `files`, the documents in it whose words are a part of its text; `paragraphs`; `words`, whose text is words; `breaks`,
+ * what stands for an empty element; `unread`, what is left out.
  */
 export const DIALECTS = Object.fromEntries(
-  Object.entries(KINDS).filter(([, row]) => row.dialect).map(([name, row]) => [name, dialect(row.dialect)]),
+  Object.entries(KINDS).filter(([, row]) => row.dialect).map(([name, row]) => [name, dialect(KINDS[row.dialect]?.dialect ?? row.dialect)]),
 );
+const SVG = dialect({ paragraphs: "text", words: "text", breaks: {}, unread: "desc title style" });
 
-function dialect({ parts, breaks, ...names }) {
+function dialect({ parts = "(?!)", files = "(?!)", breaks, ...names }) {
   const sets = Object.entries(names).map(([name, elements]) => [name, new Set(elements.split(" "))]);
-  return { parts: new RegExp(`^(?:${parts})$`), breaks, ...Object.fromEntries(sets) };
+  return { parts: new RegExp(`^(?:${parts})$`), files: new RegExp(`^(?:${files})$`), breaks, ...Object.fromEntries(sets) };
+}
+
+/** The words of a document that is one file of XML. */
+export const wordsOfFlat = (bytes, dialect) => wordsOfXml(decodedXml(bytes), dialect);
+
+/** The words of a document of Office that is one file of XML, with its parts in it or, of old ones, without. */
+export function wordsOfFlatOffice(bytes) {
+  const xml = decodedXml(bytes);
+  const parts = new Map();
+  for (const piece of xml.split("<pkg:part ").slice(1)) {
+    const [name, start, end] = [PART_NAME.exec(piece), piece.indexOf("<pkg:xmlData"), piece.lastIndexOf("</pkg:xmlData>")];
+    if (name && start >= 0 && start < end) parts.set(name[1], `${piece.slice(start, end)}</pkg:xmlData>`);
+  }
+  if (parts.size === 0) return wordsOfXml(xml, DIALECTS.docx);
+  const names = (dialect) => [...parts.keys()].filter((each) => dialect.parts.test(each)).sort(inOrder);
+  const told = [DIALECTS.docx, DIALECTS.pptx].flatMap((dialect) => names(dialect).map((name) => wordsOfXml(parts.get(name), dialect)));
+  return told.filter((words) => words !== "").join("\n\n");
 }
 
 /** The words of a document in a zip: `{text, chunks, left}`, where `chunks` are files whose words are a part of its text. */
 export async function wordsOfOffice(bytes, directory, budget, dialect) {
   const parts = [];
   for (const name of [...directory.keys()].filter((each) => dialect.parts.test(each)).sort(inOrder)) {
-    parts.push(wordsOfPart(await member(bytes, directory, name, budget), dialect));
+    parts.push(wordsOfFlat(await member(bytes, directory, name, budget), dialect));
   }
   const [chunks, left] = [[], []];
-  for (const name of await chunksOf(bytes, directory, budget)) {
-    if (directory.has(name)) chunks.push([name, await member(bytes, directory, name, budget)]);
-    else left.push(name);
+  const inside = [...directory.keys()].filter((each) => dialect.files.test(each)).sort();
+  for (const name of [...(await chunksOf(bytes, directory, budget)), ...inside]) {
+    try {
+      chunks.push([name, await member(bytes, directory, name, budget)]);
+    } catch (error) {
+      if (!(error instanceof DocumentRefused)) throw error;
+      left.push(name);
+    }
   }
   return { text: parts.filter((words) => words !== "").join("\n\n"), chunks, left };
 }
@@ -48,11 +79,11 @@ async function chunksOf(bytes, directory, budget) {
   return found;
 }
 
-/** The body first, then diagrams and notes, slides by their numbers. */
+/** The body first, then diagrams and charts, notes, heads and feet of pages; slides by their numbers. */
 function inOrder(a, b) {
   const number = (name) => Number(/\d+/.exec(name)?.[0] ?? 0);
-  const last = (part) => a.includes(part) - b.includes(part);
-  return last("notes") || last("diagrams") || number(a) - number(b) || (a < b ? -1 : 1);
+  const last = (parts) => parts.test(a) - parts.test(b);
+  return last(/header|footer/) || last(/notes/) || last(/diagrams|charts/) || number(a) - number(b) || (a < b ? -1 : 1);
 }
 
 function decodedXml(bytes) {
@@ -65,29 +96,64 @@ function decodedXml(bytes) {
   }
 }
 
+/**
+ * Follows which elements are left out: by their names, or since nobody sees them. Word says of a run that it is not seen,
+ * OpenDocument says it of an element, or of a style that is defined before.
+ */
+class Unread {
+  /** How many of the open elements are left out. */
+  around = 0;
+  #open = [];
+  #runs = []; // their places among the open elements
+  #style = "";
+  #unseen = new Set(); // styles
+
+  constructor(names) {
+    this.names = names;
+  }
+
+  start(name, attributes) {
+    const hidden = attributes.display === "none";
+    this.#open.push(hidden || this.names.has(name) || this.#unseen.has(attributes["style-name"]));
+    this.around += this.#open.at(-1);
+    if (name === "r") this.#runs.push(this.#open.length - 1);
+    else if (name === "vanish" && this.#runs.length > 0 && this.around === 0 && !OFF.includes(attributes.val)) {
+      this.#open[this.#runs.at(-1)] = true;
+      this.around++;
+    } else if (name === "style") this.#style = attributes.name ?? "";
+    else if (name === "text-properties" && hidden) this.#unseen.add(this.#style);
+  }
+
+  end(name) {
+    this.around -= this.#open.pop();
+    if (name === "r") this.#runs.pop();
+  }
+}
+
 /** The words of one part; those of notes and boxes, which are paragraphs inside others, come last. */
-export function wordsOfPart(bytes, { paragraphs, words, breaks, unread }) {
+function wordsOfXml(xml, { paragraphs, words, breaks, unread: names }) {
   const [outer, inner, open] = [[], [], []];
-  let [inWords, left] = [0, 0];
-  parse(decodedXml(bytes), {
+  const unread = new Unread(names);
+  let inWords = 0;
+  parse(xml, {
     start(name, attributes) {
-      if (unread.has(name)) left++;
+      unread.start(name, attributes);
       if (words.has(name)) inWords++;
       if (paragraphs.has(name)) {
         open.push([]);
-        if (left === 0) (open.length > 1 ? inner : outer).push(open.at(-1));
-      } else if (Object.hasOwn(breaks, name) && open.length > 0 && left === 0) {
+        if (unread.around === 0) (open.length > 1 ? inner : outer).push(open.at(-1));
+      } else if (Object.hasOwn(breaks, name) && open.length > 0 && unread.around === 0) {
         const times = /^\d{1,9}$/.test(attributes.c ?? "") ? Number(attributes.c) : 1;
         open.at(-1).push(breaks[name].repeat(Math.min(times, MOST_SPACES)));
       }
     },
     end(name) {
-      if (unread.has(name)) left--;
+      unread.end(name);
       if (words.has(name)) inWords--;
       if (paragraphs.has(name)) open.pop();
     },
     text(data) {
-      if (inWords > 0 && left === 0 && open.length > 0) open.at(-1).push(data);
+      if (inWords > 0 && unread.around === 0 && open.length > 0) open.at(-1).push(data);
     },
   });
   return [outer, inner].map(joined).filter((words) => words !== "").join("\n\n");
@@ -101,21 +167,22 @@ function joined(paragraphs) {
   return (spaced ? texts.join("\n") : full.join("\n\n")).trim();
 }
 
-/** The words of a book's chapters, in the order in which they are read, and what of them is missing; not its table of contents. */
+/** The words of a book's chapters, in the order in which they are read, and what of them is missing; not its tables of contents. */
 export async function wordsOfBook(bytes, directory, budget) {
   const part = async (name) => decodedXml(await member(bytes, directory, name, budget));
   const [listing = ""] = values(await part("META-INF/container.xml"), "rootfile", ["full-path"]).map(([path]) => path);
   const contents = await part(listing);
-  const items = values(contents, "item", ["id", "href", "properties"]);
-  const places = new Map(items.map(([name, place, kinds]) => [name, kinds.split(/\s+/).includes("nav") ? "" : place]));
+  const items = new Map(values(contents, "item", ["id", "href", "properties", "media-type"]).map(([name, ...rest]) => [name, rest]));
   const names = values(contents, "itemref", ["idref"]).map(([name]) => name);
-  const spine = new Set(names.map((name) => places.get(name)).filter(Boolean).map((place) => resolved(listing, place)));
-  const [chapters, left] = [[], names.filter((name) => !places.has(name))];
+  const spine = names.map((name) => items.get(name)).filter((item) => item?.[0]);
+  const encrypted = directory.has(ENCRYPTED) ? values(await part(ENCRYPTED), "CipherReference", ["URI"]) : [];
+  const locked = new Set(encrypted.map(([place]) => resolved("", place)));
+  const [chapters, left] = [[], names.filter((name) => !items.has(name))];
   let length = 0;
-  for (const place of spine) {
-    const page = directory.has(place) ? await member(bytes, directory, place, budget) : left.push(place) && null;
+  for (const [place, [properties, media]] of new Map(spine.map(([place, ...rest]) => [resolved(listing, place), rest]))) {
+    const page = directory.has(place) && !locked.has(place) ? await member(bytes, directory, place, budget) : left.push(place) && null;
     if (page === null) continue;
-    const words = wordsOf(decoded(page), true);
+    const words = media === "image/svg+xml" ? wordsOfFlat(page, SVG) : wordsOf(decoded(page), true, { contents: !properties.split(/\s+/).includes("nav") });
     length += words.length;
     sound(length <= WORDS, "large", `it has more than ${WORDS} characters`);
     chapters.push(words);

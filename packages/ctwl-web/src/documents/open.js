@@ -6,8 +6,8 @@ import { ofChat } from "./chats.js";
 import { decoded, wordsOf } from "./html.js";
 import { DATA, kindOf, kindOfZip } from "./kinds.js";
 import { fromBase64, fromQuoted, wordsOfMail } from "./mail.js";
-import { DIALECTS, wordsOfBook, wordsOfOffice, wordsOfPart } from "./office.js";
-import { NotOpened, sound } from "./refused.js";
+import { DIALECTS, wordsOfBook, wordsOfFlat, wordsOfFlatOffice, wordsOfOffice } from "./office.js";
+import { DocumentRefused, NotOpened, sound } from "./refused.js";
 import { wordsOfSubtitles } from "./subtitles.js";
 import { directoryOf } from "./zip.js";
 
@@ -26,14 +26,14 @@ export async function openDocument(bytes) {
 /** What opens a kind: `{text, left}` of bytes, and of a zip's directory where they are one. */
 const OPENERS = {
   epub: (bytes, { directory, budget }) => wordsOfBook(bytes, directory, budget),
-  "flat-odf": (bytes) => ({ text: wordsOfPart(bytes, DIALECTS.odf) }),
+  "flat-office": (bytes) => ({ text: wordsOfFlatOffice(bytes) }),
   html: (bytes) => ({ text: wordsOf(decoded(bytes)) }),
   mail: (bytes, { budget }) => wordsOfMail(bytes, budget),
   base64: (bytes, { budget, depth }) => opened(fromBase64(plain(bytes).replace(DATA, "")), budget, depth + 1),
   chat: (bytes) => ofChat(plain(bytes)),
   subtitles: (bytes) => ({ text: wordsOfSubtitles(plain(bytes)) }),
   quoted: (bytes) => ({ text: plain(fromQuoted(toBinary(bytes))) }),
-  ...Object.fromEntries(Object.keys(DIALECTS).map((kind) => [kind, (bytes, more) => ofOffice(bytes, { ...more, kind })])),
+  ...Object.fromEntries(Object.entries(DIALECTS).map(([kind, dialect]) => [kind, (bytes, more) => ofOffice(bytes, { ...more, dialect })])),
 };
 
 async function opened(bytes, budget, depth) {
@@ -49,8 +49,9 @@ async function opened(bytes, budget, depth) {
 }
 
 /** The words of an office document and of the files that are a part of its text. */
-async function ofOffice(bytes, { directory, budget, depth, kind }) {
-  const { text, chunks, left } = await wordsOfOffice(bytes, directory, budget, DIALECTS[kind]);
+async function ofOffice(bytes, { directory, budget, depth, dialect }) {
+  if (directory === null) return { text: wordsOfFlat(bytes, dialect) };
+  const { text, chunks, left } = await wordsOfOffice(bytes, directory, budget, dialect);
   const texts = [text];
   for (const [name, chunk] of chunks) {
     try {
@@ -58,7 +59,7 @@ async function ofOffice(bytes, { directory, budget, depth, kind }) {
       texts.push(found.text);
       left.push(...(found.left ?? []));
     } catch (error) {
-      if (!(error instanceof NotOpened)) throw error;
+      if (!(error instanceof NotOpened || error instanceof DocumentRefused)) throw error;
       left.push(name);
     }
   }

@@ -79,9 +79,9 @@ _NOT_ASCII = re.compile(r"[^\0-\x7f]+")
 class _Words:
     """Collects the words."""
 
-    def __init__(self, page: str) -> None:
+    def __init__(self, page: str, left_out: frozenset[str]) -> None:
         self.pieces: list[str] = []
-        self._page = page
+        self._page, self._left_out = page, left_out
         self._wanted = 0
         self._unseen: str | None = None
         self._inside = Counter[str]()  # open elements in the one that is not seen
@@ -119,7 +119,7 @@ class _Words:
         A script shows what is hidden and has an id that is the argument of a call. It also shows a page that is hidden
         as a whole, and an element that has an id and keeps its place while it is not seen.
         """
-        if tag in _UNSEEN and tag != "template":
+        if tag in self._left_out and tag != "template":
             return True
         if not attributes or tag in ("html", "body"):
             return tag == "template"
@@ -170,15 +170,16 @@ def _value(attribute: re.Pattern[str], attributes: str) -> str:
     return next(filter(None, found.groups()), "") if found else ""
 
 
-def words_of(page: str, *, xml: bool = False, frames: int = _FRAMES) -> str:
+def words_of(page: str, *, xml: bool = False, frames: int = _FRAMES, contents: bool = True) -> str:
     """The words of a page, or of a part of one. What a browser drops, such as a tag without an end, is dropped.
 
     Args:
         page: the page.
         xml: whether it is XHTML, as in books, though it does not say so; there any element may end where it begins.
         frames: how many pages inside each other are read.
+        contents: whether tables of contents are read.
     """
-    found, xml = _Words(page), xml or page.startswith("<?xml")
+    found, xml = _Words(page, _UNSEEN if contents else _UNSEEN | {"nav"}), xml or page.startswith("<?xml")
     done = place = 0
     while (begin := page.find("<", place)) >= 0:
         tag = _TAG.match(page, begin)

@@ -14,7 +14,7 @@ from ctwl_protocol.text.positions import Positions, positions
 from ..errors import InputTooLarge, NotText
 from ..options import MAX_CHARACTERS, MAX_TOKENS
 from .input import has_surrogates
-from .variants import variants_of
+from .variants import characters_in, variants_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,15 +50,16 @@ def tokenize_variants(
 
     Raises:
         TypeError: the text is no ``str``.
-        InputTooLarge: it has more than ``MAX_CHARACTERS``, or a variant more than ``max_tokens``.
+        InputTooLarge: it has more than ``MAX_CHARACTERS`` besides pictures, or a variant more than ``max_tokens``.
         NotText: it has lone surrogates, or too many combining marks, see
             :func:`ctwl_decoder.text.alignment.normalize_aligned`.
     """
     if not isinstance(text, str):
         raise TypeError(f"a text is a str, not {type(text).__name__}; decode its bytes as UTF-8 first")
-    if len(text) > MAX_CHARACTERS:
+    if len(text) > MAX_CHARACTERS and (characters := characters_in(text)) > MAX_CHARACTERS:
         raise InputTooLarge(
-            f"the text has {len(text):,} characters, and at most {MAX_CHARACTERS:,} are read at once; cut it into parts"
+            f"the text has {characters:,} characters, and at most {MAX_CHARACTERS:,} are read at once; cut it"
+            " into parts"
         )
     if has_surrogates(text):
         raise NotText("the text has lone surrogates, so it is not Unicode text; decode its bytes as UTF-8 first")

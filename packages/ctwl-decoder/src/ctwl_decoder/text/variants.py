@@ -38,8 +38,10 @@ def _any_of(points: Iterable[int]) -> str:
     return f"[{''.join(map(chr, points))}]"
 
 
-_HIDDEN = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2,}")
-"""Variation selectors in a row: one varies a sign, more hide bytes, as a C2PA manifest of thousands does."""
+_NO_TEXT = re.compile(f"[\ufe00-\ufe0f\U000e0100-\U000e01ef]{{2,}}|{NUMBERS.hidden.pictures}")
+"""Pictures, and variation selectors in a row: one varies a sign, more hide bytes, as a C2PA manifest does."""
+
+_PICTURES = re.compile(NUMBERS.hidden.pictures)
 
 _TURNED = re.compile(_any_of(NUMBERS.hidden.turned))
 _LIGATURES = re.compile(_any_of(NUMBERS.variants.ligatures))
@@ -73,8 +75,13 @@ def variants_of(text: str) -> list[tuple[str, AlignedText]]:
 
 def _first(text: str) -> AlignedText:
     given = normalize_aligned(AlignedText.of(text))
-    hidden = [] if given.text.isascii() else [(*found.span(), "") for found in _HIDDEN.finditer(given.text)]
+    hidden = [(*found.span(), "") for found in _NO_TEXT.finditer(given.text)]
     return normalize_aligned(given.edited(hidden)) if hidden else given
+
+
+def characters_in(text: str) -> int:
+    """How many characters a text has, without the pictures in it."""
+    return len(_PICTURES.sub("", text))
 
 
 @dataclass(frozen=True)

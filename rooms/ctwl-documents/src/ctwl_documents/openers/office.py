@@ -1,7 +1,7 @@
-"""Documents that are XML in a zip: DOCX and PPTX of Office, ODT and its kin, EPUB.
+"""Documents that are XML, most of them in a zip: DOCX and PPTX of Office, ODT and its kin, EPUB, FB2.
 
-What was deleted and what comments say are not words of the document. Declarations in a DTD, by which XML multiplies
-itself, are refused: no office program writes them.
+What was deleted, what nobody sees, and what comments say are not words of the document. Declarations in a DTD, by which
+XML multiplies itself, are refused: no office program writes them.
 """
 
 from __future__ import annotations
@@ -31,13 +31,19 @@ _RELATED = re.compile(r"word/_rels/document\d*\.xml\.rels")
 _MOST_SPACES = 100
 """Spaces that one element of ODF may stand for."""
 
+_OFF = ("0", "false", "off")
+"""Values by which Word says that a property does not hold."""
+
+_PART_NAME = re.compile(rb"""[^>]*?\bpkg:name\s*=\s*["']/([^"'<>]*)["']""")
+
 
 @dataclass(frozen=True)
 class _Dialect:
     """How a kind of XML holds words; elements by their local names.
 
     Attributes:
-        parts: the names of the parts that hold words, in their order.
+        parts: the names of the parts that hold words, where it is packed.
+        files: the names of the documents in it whose words are a part of its text.
         paragraphs: elements that are paragraphs.
         words: elements whose text is words; in ODF those are the paragraphs.
         breaks: what stands for an empty element.
@@ -45,6 +51,7 @@ class _Dialect:
     """
 
     parts: re.Pattern[str]
+    files: re.Pattern[str]
     paragraphs: frozenset[str]
     words: frozenset[str]
     breaks: Mapping[str, str]
@@ -53,10 +60,13 @@ class _Dialect:
 
 def _dialect(given: Mapping[str, Any]) -> _Dialect:
     sets = {key: frozenset(given[key].split()) for key in ("paragraphs", "words", "unread")}
-    return _Dialect(parts=re.compile(given["parts"]), breaks=given["breaks"], **sets)
+    parts, files = (re.compile(given.get(key, "(?!)")) for key in ("parts", "files"))
+    return _Dialect(parts=parts, files=files, breaks=given["breaks"], **sets)
 
 
-_DIALECTS = {kind.name: _dialect(kind.row["dialect"]) for kind in KINDS if "dialect" in kind.row}
+_ROWS = {kind.name: kind.row["dialect"] for kind in KINDS if "dialect" in kind.row}
+_DIALECTS = {name: _dialect(_ROWS[row] if isinstance(row, str) else row) for name, row in _ROWS.items()}
+_SVG = _dialect({"paragraphs": "text", "words": "text", "breaks": {}, "unread": "desc title style"})
 
 
 def read(data: bytes, budget: Budget, dialect: _Dialect) -> tuple[str, list[Member]]:
@@ -68,22 +78,44 @@ def read(data: bytes, budget: Budget, dialect: _Dialect) -> tuple[str, list[Memb
     with open_zip(data) as packed:
         names = {name for name in packed.namelist() if dialect.parts.fullmatch(name)}
         parts = [member(packed, name, budget) for name in sorted(names, key=_in_order)]
-        chunks = [_member_or_refusal(packed, name, budget) for name in _chunks(packed, budget)]
+        inside = sorted(filter(dialect.files.fullmatch, packed.namelist()))
+        chunks = [_member_or_refusal(packed, name, budget) for name in (*_chunks(packed, budget), *inside)]
     return "\n\n".join(filter(None, (words_of(part, dialect) for part in parts))), chunks
 
 
-for _name, _one in _DIALECTS.items():
-    opens(_name)(partial(read, dialect=_one))
-
-
-@opens("flat-odf")
-def read_flat(data: bytes, _: Budget) -> str:
-    """The words of a document of OpenDocument that is one file of XML.
+def read_flat(data: bytes, _: Budget, dialect: _Dialect) -> str:
+    """The words of a document that is one file of XML.
 
     Raises:
         DocumentRefused: it is broken.
     """
-    return words_of(data, _DIALECTS["odf"])
+    return words_of(data, dialect)
+
+
+for _kind in KINDS:
+    if _kind.name in _DIALECTS:
+        opens(_kind.name)(partial(read if "members" in _kind.row else read_flat, dialect=_DIALECTS[_kind.name]))
+
+
+@opens("flat-office")
+def read_flat_office(data: bytes, _: Budget) -> str:
+    """The words of a document of Office that is one file of XML, with its parts in it or, of old ones, without.
+
+    Raises:
+        DocumentRefused: it is broken.
+    """
+    parts = dict[str, bytes]()
+    for piece in data.split(b"<pkg:part ")[1:]:
+        name, start, end = _PART_NAME.match(piece), piece.find(b"<pkg:xmlData"), piece.rfind(b"</pkg:xmlData>")
+        if name and 0 <= start < end:
+            parts[name[1].decode(errors="replace")] = piece[start:end] + b"</pkg:xmlData>"
+    dialects = [_DIALECTS["docx"], _DIALECTS["pptx"]]
+    told = [
+        words_of(parts[name], one)
+        for one in dialects
+        for name in sorted(filter(one.parts.fullmatch, parts), key=_in_order)
+    ]
+    return "\n\n".join(filter(None, told)) if parts else words_of(data, dialects[0])
 
 
 def _chunks(packed: ZipFile, budget: Budget) -> list[str]:
@@ -105,10 +137,51 @@ def _member_or_refusal(packed: ZipFile, name: str, budget: Budget) -> Member:
         return Member(name, error)
 
 
-def _in_order(name: str) -> tuple[bool, bool, int, str]:
-    """The body first, then diagrams and notes, slides by their numbers."""
+_LAST = ("header", "footer"), ("notes",), ("diagrams", "charts")
+"""What comes behind all other parts, behind those without the first, and so on."""
+
+
+def _in_order(name: str) -> tuple[list[bool], int, str]:
+    """The body first, then diagrams and charts, notes, heads and feet of pages; slides by their numbers."""
     number = re.search(r"\d+", name)
-    return "notes" in name, "diagrams" in name, int(number[0]) if number else 0, name
+    return [any(map(name.__contains__, kind)) for kind in _LAST], int(number[0]) if number else 0, name
+
+
+class _Unread:
+    """Follows which elements are left out: by their names, or since nobody sees them.
+
+    Word says of a run that it is not seen, OpenDocument says it of an element, or of a style that is defined before.
+
+    Attributes:
+        around: how many of those that are open are left out.
+    """
+
+    def __init__(self, names: frozenset[str]) -> None:
+        self.around = 0
+        self._names = names
+        self._open: list[bool] = []
+        self._runs: list[int] = []  # their places among the open elements
+        self._style = ""
+        self._unseen = set[str]()  # styles
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        hidden = attributes.get("display") == "none"
+        self._open.append(hidden or name in self._names or attributes.get("style-name") in self._unseen)
+        self.around += self._open[-1]
+        if name == "r":
+            self._runs.append(len(self._open) - 1)
+        elif name == "vanish" and self._runs and not self.around and attributes.get("val") not in _OFF:
+            self._open[self._runs[-1]] = True
+            self.around += 1
+        elif name == "style":
+            self._style = attributes.get("name", "")
+        elif name == "text-properties" and hidden:
+            self._unseen.add(self._style)
+
+    def end(self, name: str) -> None:
+        self.around -= self._open.pop()
+        if name == "r":
+            self._runs.pop()
 
 
 def words_of(part: bytes, dialect: _Dialect) -> str:
@@ -120,29 +193,29 @@ def words_of(part: bytes, dialect: _Dialect) -> str:
     outer: list[list[str]] = []
     inner: list[list[str]] = []
     open_paragraphs: list[list[str]] = []
-    open_words, unread = 0, 0
+    open_words, unread = 0, _Unread(dialect.unread)
 
     def start(name: str, attributes: dict[str, str]) -> None:
-        nonlocal open_words, unread
-        unread += name in dialect.unread
+        nonlocal open_words
+        unread.start(name, attributes)
         open_words += name in dialect.words
         if name in dialect.paragraphs:
             open_paragraphs.append([])
-            if not unread:
+            if not unread.around:
                 (inner if len(open_paragraphs) > 1 else outer).append(open_paragraphs[-1])
-        elif name in dialect.breaks and open_paragraphs and not unread:
+        elif name in dialect.breaks and open_paragraphs and not unread.around:
             times = attributes.get("c", "1")
             open_paragraphs[-1].append(dialect.breaks[name] * min(int(times) if times.isdecimal() else 1, _MOST_SPACES))
 
     def end(name: str) -> None:
-        nonlocal open_words, unread
-        unread -= name in dialect.unread
+        nonlocal open_words
+        unread.end(name)
         open_words -= name in dialect.words
         if name in dialect.paragraphs:
             open_paragraphs.pop()
 
     def text(data: str) -> None:
-        if open_words and not unread and open_paragraphs:
+        if open_words and not unread.around and open_paragraphs:
             open_paragraphs[-1].append(data)
 
     parse(part, start, end, text)
@@ -164,7 +237,7 @@ def _joined(paragraphs: list[list[str]]) -> str:
 def read_epub(data: bytes, budget: Budget) -> tuple[str, list[Member]]:
     """The words of a book's chapters, in the order in which they are read, and what of them is missing.
 
-    The table of contents is not read.
+    Tables of contents are not read.
 
     Raises:
         DocumentRefused: it is broken or would cost too much.
@@ -174,17 +247,41 @@ def read_epub(data: bytes, budget: Budget) -> tuple[str, list[Member]]:
             ("",)
         ]
         listed = member(packed, package, budget)
-        items = _values(listed, "item", "id", "href", "properties")
-        places = {name: "" if "nav" in kinds.split() else place for name, place, kinds in items}
+        items = {name: rest for name, *rest in _values(listed, "item", "id", "href", "properties", "media-type")}
         spine = [name for (name,) in _values(listed, "itemref", "idref")]
-        folder = posixpath.dirname(package)
-        chapters = [posixpath.normpath(posixpath.join(folder, unquote(places[name]))) for name in dict.fromkeys(spine)
-                    if places.get(name)]  # fmt: skip
-        read = [_member_or_refusal(packed, chapter, budget) for chapter in dict.fromkeys(chapters)]
-    pages = [html.words_of(html.decoded(each.data), xml=True) for each in read if isinstance(each.data, bytes)]
-    missing = [Member(name, DocumentRefused(said("reason-broken"))) for name in spine if name not in places]
-    missing += [each for each in read if not isinstance(each.data, bytes)]
-    return "\n\n".join(page for page in pages if page), missing
+        missing = [Member(name, DocumentRefused(said("reason-broken"))) for name in spine if name not in items]
+        folder, locked = posixpath.dirname(package), _locked(packed, budget)
+        chapters = {posixpath.normpath(posixpath.join(folder, unquote(items[name][0]))): items[name][1:]
+                    for name in spine if name in items and items[name][0]}  # fmt: skip
+        pages = []
+        for place, (properties, media) in chapters.items():
+            try:
+                if place in locked:
+                    raise DocumentRefused(said("reason-locked"))
+                pages.append(_words_of_chapter(member(packed, place, budget), properties, media))
+            except OverBudget:
+                raise
+            except DocumentRefused as error:
+                missing.append(Member(place, error))
+    return "\n\n".join(filter(None, pages)), missing
+
+
+_ENCRYPTED = "META-INF/encryption.xml"
+
+
+def _locked(packed: ZipFile, budget: Budget) -> set[str]:
+    """The parts of a book that are encrypted."""
+    if _ENCRYPTED not in packed.namelist():
+        return set()
+    named = _values(member(packed, _ENCRYPTED, budget), "CipherReference", "URI")
+    return {posixpath.normpath(unquote(place)).lstrip("/") for (place,) in named}
+
+
+def _words_of_chapter(data: bytes, properties: str, media: str) -> str:
+    """The words of a chapter, which may be a drawing; of one with the table of contents those beside it."""
+    if media == "image/svg+xml":
+        return words_of(data, _SVG)
+    return html.words_of(html.decoded(data), xml=True, contents="nav" not in properties.split())
 
 
 def _values(part: bytes, element: str, *attributes: str) -> list[tuple[str, ...]]:
