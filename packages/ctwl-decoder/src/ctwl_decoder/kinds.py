@@ -5,7 +5,8 @@
 - ``name``: what a message calls it; ``advice``: what to do where it is not opened, as the page does not.
 - ``begins``: what text and other bytes begin with; ``bytes``: characters and their place, in a file that is no text.
 - ``pattern``: what a text begins with; ``xml``: the same, after what stands before the first element.
-- ``members``: what all are in a zip of this kind, folders with a ``/``; ``dialect``: how its XML holds words.
+- ``members``: what all are in a zip of this kind, folders with a ``/``.
+- ``dialect``: how its XML holds words, or a kind with the same XML.
 - ``file``, ``forms``: what help and pages call it.
 - ``read``: what is read of it, or a kind of which the same is read; a kind without it is not opened by ``ctwl-decode``.
   ``browser``: what the page reads of it, if that is something else.
