@@ -88,6 +88,7 @@ NOT_READ = {
     "nested": office("<p>" * 9999),
     "dtd": office("<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>"),
     "words": document_files.docx(""),
+    "script": b"<html><script src='a.js'></script></html>",
     "no text": b"a\0b",
     "no letters": b"\x80abc",
     "half of UTF-16": b"\xff\xfea\0b",

@@ -206,6 +206,16 @@ test("what a page hides and what breaks it", async () => {
   assert.equal(await wordsOf("<?xml version='1.0'?><html><script src='a'/><audio src='b'/><p>c</p></html>"), "c");
 });
 
+test("a page whose words a script shows is refused", async () => {
+  const told = `<script>show(${JSON.stringify(MARKED)})</script>`;
+  for (const page of [`<a>Skip to content</a>${told}`, told, '<script src="a.js"></script>', "<script>".repeat(2 ** 18)]) {
+    await assert.rejects(openDocument(bytes(`<!doctype html>${page}`)), (error) => error.reason === "script");
+  }
+  for (const page of ["<p>One</p><script>count()</script>", `<p>${"One ".repeat(99)}</p>${told}`]) {
+    assert.match(await wordsOf(`<!doctype html>${page}`), /^One/);
+  }
+});
+
 test("text that looks like quoted-printable stays as it is", async () => {
   const rules = `One\n${`${"=".repeat(60)}\nTwo = 2\n`.repeat(4)}`;
   const program = `${"x".repeat(59)}=\n`.repeat(4) + "a=x\n";
@@ -246,7 +256,7 @@ test("bombs, loops and lies are refused", async () => {
 test("long runs cost no more than their length", async () => {
   const many = 2 ** 18;
   const page = (inner) => `<!doctype html>${inner}`;
-  for (const run of ["<a ", "<", "<a \"", "<a b='", "<!--", "</", "&", "<pre>", "<svg>", " ", "<script>", "<p style=\""]) await wordsOf(page(run.repeat(many)));
+  for (const run of ["<a ", "<", "<a \"", "<a b='", "<!--", "</", "&", "<pre>", "<svg>", " ", "<p style=\""]) await wordsOf(page(run.repeat(many)));
   for (const run of [" ", "=\n", "a;", "--=_x\n", "= ", "begin 644 a\nA\n"]) await wordsOf(mail('text/plain; charset="utf-8"', "quoted-printable", `${run.repeat(many)}x`));
   await wordsOf(`${"Ab3".repeat(99)}${" ".repeat(many)}!`);
   await wordsOf(`${"Name: value\r\n".repeat(300)}no header`);

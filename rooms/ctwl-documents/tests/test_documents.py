@@ -268,6 +268,16 @@ def test_a_page_shows_the_words_that_a_browser_shows(page: str) -> None:
     assert html.words_of(f"<!doctype html>{page}") == PAGES[page]
 
 
+def test_a_page_whose_words_a_script_shows_is_refused() -> None:
+    """The reader in JavaScript is tested by the same pages."""
+    told = f"<script>show({json.dumps(LETTER)})</script>"
+    for shown in (f"<a>Skip to content</a>{told}", told, "<script src='a.js'></script>", "<script>" * (1 << 18)):
+        (found,) = texts_in(f"<!doctype html>{shown}".encode(), "page.html", Budget())
+        assert isinstance(found.text, DocumentRefused) and "a script shows" in str(found.text)
+    for shown in ("<p>One</p><script>count()</script>", f"<p>{'One ' * 99}</p>{told}"):
+        assert words(f"<!doctype html>{shown}".encode()).startswith("One")
+
+
 @pytest.mark.parametrize(
     "chat",
     [
