@@ -14,6 +14,8 @@ export const SPACES = new RegExp(`[${SPACE}]+`);
 const SPACE_FIRST = new RegExp(`^[${SPACE}]`);
 /** Ends the attributes of an element without content, where XML is spoken. */
 const ALONE = /(?:^|[\s"'])\/$/;
+/** Elements of a page of HTML that may end so. */
+const ALONE_TOO = words("svg math foreignobject");
 /** Elements whose content has no tags. */
 const RAW = words("script style");
 const HIDDEN = /\shidden(?=[\s=\/]|$)/i;
@@ -74,12 +76,18 @@ class Words {
     this.wanted = 0;
     this.unseen = null;
     this.inside = new Map(); // how many elements of a name are open in the one that is not seen
+    this.drawings = []; // the same of each drawing around, while words in it are seen
     this.kept = 0; // open elements whose white space is kept
   }
 
   open(tag, attributes, alone) {
     const nested = NESTING.some((each) => this.inside.get(each));
     if (ENDS.get(this.unseen)?.has(tag) && !nested) this.unseen = null;
+    if (this.unseen === "svg" && tag === "foreignobject" && !alone) {
+      this.drawings.push(this.inside);
+      [this.unseen, this.inside] = [null, new Map()];
+      return this.ask("p");
+    }
     if (this.unseen) {
       if (!alone) this.inside.set(tag, (this.inside.get(tag) ?? 0) + 1);
       return;
@@ -92,6 +100,11 @@ class Words {
   }
 
   close(tag) {
+    if (this.drawings.length > 0 && !this.unseen && (tag === "foreignobject" || tag === "svg")) {
+      [this.unseen, this.inside] = ["svg", this.drawings.pop()];
+      this.ask("p");
+      if (tag === "foreignobject") return;
+    }
     if (this.unseen) {
       const open = this.inside.get(tag) ?? 0;
       if (open > 0) {
@@ -179,7 +192,7 @@ export function wordsOf(page, xml = page.startsWith("<?xml"), { frames = FRAMES,
       const name = written.toLowerCase();
       at = past(page, TAG_END, next + start.length);
       const attributes = page.slice(next + start.length, at - 1);
-      const alone = VOID.has(name) || ((xml || name === "svg" || name === "math") && ALONE.test(attributes));
+      const alone = VOID.has(name) || ((xml || ALONE_TOO.has(name)) && ALONE.test(attributes));
       if (closing) found.close(name);
       else if (RAW.has(name) && !alone) at = past(page, TAG_END, past(page, new RegExp(`</${name}`, "gi"), at));
       else {

@@ -31,6 +31,9 @@ _TAG = re.compile(r"<(/?)([a-z][^\s/>]*)", _ASCII)
 _ALONE = re.compile(r"(?:\A|[\s\"'])/\Z", re.A)
 """Ends the attributes of an element without content, where XML is spoken."""
 
+_ALONE_TOO = ("svg", "math", "foreignobject")
+"""Elements of a page of HTML that may end so."""
+
 _TAG_END = re.compile(r"""=\s*"[^"]*"|=\s*'[^']*'|(>)""")
 """What may stand before the end of a tag and hold its sign, or the end."""
 
@@ -85,12 +88,18 @@ class _Words:
         self._wanted = 0
         self._unseen: str | None = None
         self._inside = Counter[str]()  # open elements in the one that is not seen
+        self._drawings: list[Counter[str]] = []  # the same of each drawing around, while words in it are seen
         self._kept = 0  # open elements whose white space is kept
 
     def open(self, tag: str, attributes: str, *, alone: bool) -> None:
         nested = any(self._inside[each] for each in _NESTING)
         if self._unseen and tag in _ENDS.get(self._unseen, ()) and not nested:
             self._unseen = None
+        if self._unseen == "svg" and tag == "foreignobject" and not alone:
+            self._drawings.append(self._inside)
+            self._unseen, self._inside = None, Counter()
+            self._ask("p")
+            return
         if self._unseen:
             self._inside[tag] += not alone
             return
@@ -101,6 +110,11 @@ class _Words:
         self._ask(tag)
 
     def close(self, tag: str) -> None:
+        if self._drawings and not self._unseen and tag in ("foreignobject", "svg"):
+            self._unseen, self._inside = "svg", self._drawings.pop()
+            self._ask("p")
+            if tag == "foreignobject":
+                return
         if self._unseen and self._inside[tag]:
             self._inside[tag] -= 1
             return
@@ -193,7 +207,7 @@ def words_of(page: str, *, xml: bool = False, frames: int = _FRAMES, contents: b
         name = tag[2].lower()
         place = done = _end_of_tag(page, tag.end())
         attributes = page[tag.end() : place - 1]
-        alone = name in _VOID or ((xml or name in ("svg", "math")) and _ALONE.search(attributes) is not None)
+        alone = name in _VOID or ((xml or name in _ALONE_TOO) and _ALONE.search(attributes) is not None)
         if tag[1]:
             found.close(name)
         elif name in _RAW and not alone:
