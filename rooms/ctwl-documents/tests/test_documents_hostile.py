@@ -282,6 +282,12 @@ def test_a_bound_holds_over_all_that_a_file_holds() -> None:
         list(texts_in(data, "letter", Budget(unpacked=1799)))
 
 
+def test_too_many_other_texts_do_not_hide_what_a_model_wrote() -> None:
+    chat = [{"role": "assistant", "content": "An answer."}, {"x": "word " * 1000}]
+    first, others = texts_in(json.dumps(chat).encode(), "chat", Budget(words=4000))
+    assert first.text == "An answer." and isinstance(others.text, DocumentRefused)
+
+
 def test_a_broken_part_does_not_hide_the_sound_ones() -> None:
     found = open_isolated(
         packed({"a.txt": "One", "b.pdf": b"%PDF-1.7\n", "c.json": json.dumps({"a": 1})}), "letter.zip"

@@ -92,29 +92,36 @@ function ofModels(messages) {
 
 /** Whether there is a long text that is not in the words that are read nor in a message, and that asked nothing. */
 function hasOthers(values, told) {
-  const known = new Set([told, ...messagesIn(values).map(([, words]) => words)].flatMap((words) => runs(words)));
-  const waiting = values.toReversed();
+  const found = new Set(longIn(values).map((text) => runs(text).next().value)); // what each begins with
+  if (found.size === 0) return false;
+  for (const words of [told, ...messagesIn(values).map(([, said]) => said)]) for (const run of runs(words)) found.delete(run);
+  return found.size > 0;
+}
+
+/** The long strings in values, but for packed ones, what people wrote or asked, and thoughts. */
+function longIn(values) {
+  const found = [];
+  const waiting = values.slice();
   while (waiting.length > 0) {
     const value = waiting.pop();
     if (typeof value === "string") {
-      if (isLong(value) && !PACKED.test(value) && !known.has(runs(value, 1)[0])) return true;
+      if (isLong(value) && !PACKED.test(value)) found.push(value);
     } else if (Array.isArray(value)) for (const each of value) waiting.push(each);
     else if (isRecord(value) && !isPerson(whoOf(value)) && !isUnsaid(value)) {
       for (const [key, each] of Object.entries(value)) if (typeof each !== "string" || !asks(key)) waiting.push(each);
     }
   }
-  return false;
+  return found;
 }
 
 const asks = (key) => ASKED.includes(key) || [...NOT_OTHERS, ...UNSAID].some((name) => key.toLowerCase().includes(name));
 const wordsApart = (text) => text.split(/\s+/).filter((word) => word !== "");
 
-/** The runs of some words of a text, or of characters where it has fewer words: at most so many. */
-function runs(text, most = Infinity) {
+/** The runs of some words of a text, or of characters where it has fewer words. */
+function* runs(text) {
   const apart = wordsApart(text);
   const words = apart.length >= LONG ? apart : Array.from(text);
-  const count = Math.min(Math.max(words.length - FEW + 1, 1), most);
-  return Array.from({ length: count }, (_, start) => words.slice(start, start + FEW).join(" "));
+  for (let start = 0; start < Math.max(words.length - FEW + 1, 1); start++) yield words.slice(start, start + FEW).join(" ");
 }
 
 const isLong = (text) => wordsApart(text).length >= LONG || (text.length >= 4 * LONG && /[\u2e80-\u{10ffff}]/u.test(text));

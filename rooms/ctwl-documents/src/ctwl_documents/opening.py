@@ -71,14 +71,17 @@ def texts_in(data: bytes, name: str, budget: Budget, depth: int = 0) -> Iterator
 
 
 def _inside(part: Member, name: str, budget: Budget, depth: int) -> Iterator[Found]:
-    """The texts in a part of a file."""
+    """The texts in a part of a file; words that are too many refuse themselves alone."""
     inner = f"{name}/{part.name[: limits.NAME]}" if part.name else name
     if isinstance(part.data, bytes):
         yield from texts_in(part.data, inner, budget, depth + 1)
-    else:
+        return
+    try:
         if isinstance(part.data, str):
             _charge(part.data, budget)
         yield Found(inner, part.data)
+    except OverBudget as error:
+        yield Found(inner, error)
 
 
 def _opened(data: bytes, kind: Kind | None, budget: Budget) -> Opened:

@@ -177,20 +177,28 @@ def _of_models(messages: list[tuple[str, str]]) -> list[str]:
 
 def _others(values: list[Any], told: str) -> list[str]:
     """The long texts that are not in the words that are read nor in a message, and that asked nothing."""
-    messages = [told, *(words for _, words in _messages(values))]
-    known, found = {run for words in messages for run in _runs(words)}, dict[str, None]()
+    found = dict[tuple[str, ...], dict[str, None]]()  # by what each begins with
+    for text in _long(values):
+        found.setdefault(next(_runs(text)), {})[_whole(text)] = None
+    for words in [told, *(words for _, words in _messages(values))] if found else []:
+        for run in _runs(words):
+            found.pop(run, None)
+    return [text for texts in found.values() for text in texts]
+
+
+def _long(values: list[Any]) -> Iterator[str]:
+    """The long strings in values, but for packed ones, what people wrote or asked, and thoughts."""
     waiting = values[::-1]
     while waiting:
         value = waiting.pop()
         if isinstance(value, str):
-            if _is_long(value) and not _PACKED.match(value) and next(_runs(value)) not in known:
-                found[_whole(value)] = None
+            if _is_long(value) and not _PACKED.match(value):
+                yield value
         elif isinstance(value, list):
             waiting += reversed(value)
         elif isinstance(value, dict) and _who(value).lower() not in _PEOPLE and not _is_unsaid(value):
             inner = [each for key, each in value.items() if not (isinstance(each, str) and _asks(key))]
             waiting += reversed(inner)
-    return list(found)
 
 
 def _asks(key: str) -> bool:
