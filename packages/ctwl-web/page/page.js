@@ -210,7 +210,7 @@ async function unpack() {
   element("packed").textContent = "";
   const bytes = new TextEncoder().encode(text.value);
   const kind = kindOf(bytes);
-  if (kind === null || KINDS[kind]?.xml) return true; // words of markup stand in it
+  if (kind === null || (KINDS[kind]?.xml && KINDS[kind].read)) return true; // words of markup stand in it
   const found = await wordsIn(bytes);
   if (!found) return false;
   if (text.value === found.text) return true;
