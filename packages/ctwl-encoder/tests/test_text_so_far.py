@@ -58,8 +58,11 @@ def test_fifty_requests_of_a_real_model_that_go_on_with_one_text_write_one_recor
     assert report.p_value < 1e-12
 
 
-def test_texts_of_one_prompt_have_nonces_of_their_own(toy: Encoder, toy_decoder: Decoder) -> None:
+def test_texts_of_one_prompt_have_nonces_of_their_own(
+    toy: Encoder, toy_decoder: Decoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     torch.manual_seed(1)
+    monkeypatch.setattr("secrets.randbelow", lambda count: 11 % count)  # else one text in some hundreds is not found
     config = CTWLWatermarkingConfig(provider=42, version=3).attach(toy.bridge)
     ids = toy.tokenizer(SAID, return_tensors="pt")["input_ids"]
     more = {"max_new_tokens": 120, "min_new_tokens": 120, "num_return_sequences": 3, "pad_token_id": 0}
