@@ -172,12 +172,11 @@ dist: $(LOCKED) ## build all sdists and wheels into dist/; all who build one com
 sbom: dist ## a bill of materials for each package, into sbom/
 	$(BIN)/python tools/sbom.py dist sbom
 
-FILES ?= dist
-rebuild: $(LOCKED) ## build the commit twice, as two users where root, and compare with FILES, a folder (default dist)
-	$(BIN)/python tools/rebuild.py --compare $(FILES)
+rebuild: $(LOCKED) ## build the commit twice, as two users where root, into rebuilt/; compare with FILES, a folder
+	@$(BIN)/python tools/rebuild.py rebuilt --compare $(FILES)
 
 test-dist: dist ## install each wheel and each extra beside the core alone, and run a round trip
 	$(BIN)/python tools/check_wheels.py dist
 
 clean: ## remove what was built, keep the environments
-	rm -rf dist sbom site .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf dist rebuilt sbom site .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

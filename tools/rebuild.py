@@ -1,10 +1,11 @@
 """Build all packages, so that everyone gets the same bytes of one commit.
 
-    python tools/rebuild.py dist                    the working tree
-    python tools/rebuild.py FOLDER --compare        two builds of the commit, held to each other and to what FOLDER has
+    python tools/rebuild.py dist                      the working tree
+    python tools/rebuild.py rebuilt --compare FOLDER  two builds of the commit, held to each other and to all of FOLDER
 
 The two builds have what builds of two people have: other folders, umasks, locales, zones of time and, where root runs
-this, users. All times in the files are the commit's. The exit status is 1 where a file differs.
+this, users. All times in the files are the commit's. The exit status is 1 where a file differs, or where FOLDER has one
+that was not built, or none at all.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -85,30 +87,49 @@ def build_commit(builder: Builder, home: Path) -> Path:
 
 def digests(folder: Path) -> dict[str, str]:
     """The SHA-256 of each distribution in a folder, by name."""
-    files = sorted([*folder.glob("*.whl"), *folder.glob("*.tar.gz")])
-    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+    return _digests([*folder.glob("*.whl"), *folder.glob("*.tar.gz")])
 
 
-def compare(builds: list[dict[str, str]], given: dict[str, str]) -> bool:
-    """Print each file's digest, and whether all builds have it, and the given files where there is one."""
+def given(folder: Path) -> dict[str, str]:
+    """The SHA-256 of each file that is to be compared, by name; of all files, whatever they are called.
+
+    Raises:
+        SystemExit: there is none, so nothing would be compared.
+    """
+    files = [file for file in folder.glob("*") if file.is_file()]
+    if not files:
+        sys.exit(f"{folder.resolve()} has no files, so nothing was compared; FILES= names the folder of the download")
+    return _digests(files)
+
+
+def _digests(files: list[Path]) -> dict[str, str]:
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(files)}
+
+
+def compare(one: dict[str, str], other: dict[str, str], yours: dict[str, str]) -> bool:
+    """Print each file's digest and whether both builds, and the files to compare, have it; whether all do."""
     same = True
-    for name in sorted({*given, *(name for each in builds for name in each)}):
-        found = [each.get(name, "not built") for each in builds] + ([given[name]] if name in given else [])
-        same &= len(set(found)) == 1
-        print(found[0] if len(set(found)) == 1 else f"DIFFERS: {', '.join(found)}", name)
+    for name in sorted({*one, *other, *yours}):
+        found = {"built": one.get(name, "not built"), "built again": other.get(name, "not built")}
+        found |= {"yours": yours[name]} if name in yours else {}
+        if len(set(found.values())) == 1 and name in one:
+            print(found["built"], name, "matches yours" if name in yours else "")
+        else:
+            same = False
+            print("DIFFERS", name, *(f"\n    {digest} {who}" for who, digest in found.items()))
     return same
 
 
 def another_user() -> int | None:
     """Who ran sudo, or nobody; None where no other user can be had, which is said."""
     if os.name != "posix" or os.geteuid() != 0:
-        print("one user builds twice: run it as root for two")
+        print("One user builds twice, which is enough to compare; as root, two users do.")
         return None
     user = int(os.environ.get("SUDO_UID", NOBODY))
     try:
         subprocess.run([sys.executable, "-c", ""], user=user, group=user, extra_groups=[], check=True)
     except PermissionError:
-        print(f"one user builds twice: user {user} cannot run {sys.executable}")
+        print(f"One user builds twice, which is enough to compare: user {user} may not run {sys.executable}.")
         return None
     return user
 
@@ -130,20 +151,22 @@ def builders() -> tuple[Builder, Builder]:
 def main() -> int:
     """Entry point; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("out", type=Path, help="the folder of the distributions")
-    parser.add_argument("--compare", action="store_true", help="build the commit twice, elsewhere, and compare")
+    parser.add_argument("out", type=Path, help="the folder of what is built")
+    parser.add_argument("--compare", type=Path, nargs="*", metavar="FOLDER", help="build the commit twice, and compare")
     arguments = parser.parse_args()
-    if not arguments.compare:
+    if arguments.compare is None:
         build(Builder("", 0o022, commit_time()), ROOT, arguments.out.resolve())
-        compare([digests(arguments.out)], {})
+        compare(digests(arguments.out), digests(arguments.out), {})
         return 0
+    yours = {name: digest for folder in arguments.compare for name, digest in given(folder).items()}
     with tempfile.TemporaryDirectory() as scratch:
         home = Path(scratch)
         home.chmod(0o755)
-        found = [digests(build_commit(builder, home)) for builder in builders()]
-    same = compare(found, digests(arguments.out))
-    by = f"by Python {sys.version.split()[0]}, zlib {zlib.ZLIB_RUNTIME_VERSION}"
-    print(f"the same, {by}" if same else f"NOT THE SAME, {by}")
+        built = [build_commit(builder, home) for builder in builders()]
+        same = compare(digests(built[0]), digests(built[1]), yours)
+        shutil.copytree(built[0], arguments.out, dirs_exist_ok=True)
+    by = f"{len(yours)} of your files compared; by Python {sys.version.split()[0]}, zlib {zlib.ZLIB_RUNTIME_VERSION}"
+    print(f"the same: {by}" if same else f"NOT THE SAME: {by}; what was built is in {arguments.out}/")
     return 0 if same else 1
 
 

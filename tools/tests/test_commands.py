@@ -25,7 +25,10 @@ from ctwl_engines.engine import engines
 ELSEWHERE = {
     r"(export PIP_FIND_LINKS|pip install\b)": ("tools/check_wheels.py", '"pip", "install"'),
     r"make (dist|test-dist)": (".github/workflows/ci.yml", "test-dist"),
-    r"git clone|pip download|make -C ctwl rebuild": (".github/workflows/ci.yml", "make rebuild"),
+    r"git clone|pip download|make -C ctwl rebuild|python -m zipfile|diff -r": (
+        ".github/workflows/ci.yml",
+        "make rebuild",
+    ),
     r"(make|python tools/)conformance.page": ("tools/tests/test_conformance_page.py", "conformance_page.run("),
     r"make (test|lint)\b": (".github/workflows/ci.yml", "make test"),
     r"make (site|site-pages)$": (".ci/run", "make site"),

@@ -26,18 +26,31 @@ FETCHES = r"\b(pip|pipx|uv|npm|npx|curl|wget|apt-get|docker|make|sudo)\b"
 
 @pytest.mark.slow
 def test_two_people_build_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.argv", ["rebuild.py", str(tmp_path), "--compare"])
+    monkeypatch.setattr("sys.argv", ["rebuild.py", str(tmp_path / "rebuilt"), "--compare"])
     assert rebuild.main() == 0
+    monkeypatch.setattr("sys.argv", ["rebuild.py", str(tmp_path / "again"), "--compare", str(tmp_path / "rebuilt")])
+    assert rebuild.main() == 0
+    assert rebuild.digests(tmp_path / "again") == rebuild.digests(tmp_path / "rebuilt") != {}
 
 
 def test_a_file_that_differs_is_told_from_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     built = {"a.whl": "1", "b.tar.gz": "2"}
-    assert rebuild.compare([built, built], {}) and rebuild.compare([built, built], {"a.whl": "1"})
-    assert not rebuild.compare([built, built | {"a.whl": "3"}], {})
-    assert not rebuild.compare([built, {"a.whl": "1"}], {})
+    assert rebuild.compare(built, built, {}) and rebuild.compare(built, built, {"a.whl": "1"})
+    assert "1 a.whl matches yours" in capsys.readouterr().out
+    assert not rebuild.compare(built, built | {"a.whl": "3"}, {})
+    assert not rebuild.compare(built, {"a.whl": "1"}, {})
     capsys.readouterr()
-    assert not rebuild.compare([built, built], {"a.whl": "3", "c.whl": "4"})
+    assert not rebuild.compare(built, built, {"a.whl": "3", "c.whl": "4"})
     assert capsys.readouterr().out.count("DIFFERS") == 2
+
+
+def test_a_file_by_another_name_is_compared_and_an_empty_folder_is_refused(tmp_path: Path) -> None:
+    """Else a wheel that was changed is called the same, because nobody looked at it."""
+    for folder in (tmp_path, tmp_path / "none"):
+        with pytest.raises(SystemExit, match="nothing was compared"):
+            rebuild.given(folder)
+    (tmp_path / "a.whl.zip").write_bytes(b"changed")
+    assert not rebuild.compare({}, {}, rebuild.given(tmp_path))
 
 
 def wheel(folder: Path, name: str, needs: list[str]) -> None:
