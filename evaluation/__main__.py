@@ -2,8 +2,8 @@
 
 Each result is its own file, written when its experiment is done; texts, and what the proxy LM says of them, are kept in
 ``kept/``. So a run that was stopped goes on where it was. A result that is there is taken for good, unless it was read
-at another level; with --again it is found anew. In all it takes most of a day on two cores. A --quick run shows its page
-on the terminal.
+at another level; with --again it is found anew. In all it takes most of a day on two cores. A --quick run shows its
+page on the terminal.
 
     python -m evaluation --human TEXT TEXT ... --reference CHECKOUT
     python -m evaluation --quick --results quick      # does all of it run?
