@@ -137,11 +137,10 @@ def loaded(results: Path) -> dict[str, Any]:
     files = sorted(results.glob("*.json"))
     others = [file for file in files if not is_at_the_level(file)]
     if others:
-        told = ", ".join(f"{file.name} at {_level_of(file):g}" for file in others)
+        told = ", ".join(f"{file.stem} at {_level_of(file):g}" for file in others)
         raise OtherLevel(
-            f"the level is {LEVEL:g}, and these results were read at another one: {told}. Pages would say of them what "
-            f"is not so: run the experiments anew (make evaluation, or python -m evaluation --only "
-            f"{' '.join(file.stem for file in others)}), and then make site-pages"
+            f"the level is {LEVEL:g}, and these results were read at another one: {told}. What pages say of them would "
+            "not be so. Run the experiments anew by make evaluation, and then make site-pages"
         )
     return {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in files}
 

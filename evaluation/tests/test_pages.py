@@ -27,7 +27,7 @@ def test_results_of_another_level_are_refused_and_named(monkeypatch: pytest.Monk
     for name, settings in {"models": {}, "plan": {"level": 2 * LEVEL}, "gpu": {}}.items():
         (tmp_path / f"{name}.json").write_text(json.dumps({"settings": settings}))
     monkeypatch.setattr(report, "LEVEL", 2 * LEVEL)
-    with pytest.raises(OtherLevel, match=rf"another one: models.json at {report.FIRST_LEVEL:g}\. .*--only models\)"):
+    with pytest.raises(OtherLevel, match=rf"another one: models at {report.FIRST_LEVEL:g}\. .*make evaluation"):
         filled("kinds", tmp_path)
     monkeypatch.setattr(report, "RESULTS", tmp_path)
     assert report.main(["--check"]) == 1
