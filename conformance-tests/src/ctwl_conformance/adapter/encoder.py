@@ -7,6 +7,7 @@ from typing import Any
 
 from ctwl_encoder import Encoder, Strategy, __version__
 from ctwl_encoder.errors import WeakMark
+from ctwl_encoder.options import MarkingOptions
 
 from .messages import Encode, Encoded, Started
 from .serving import Implementation, wanted
@@ -28,11 +29,13 @@ class ReferenceEncoder(Implementation):
         """Load the model and the profile's proxy.
 
         Raises:
+            OptionOutOfRange: the strength is outside its bounds.
             CTWLError: see :meth:`ctwl_encoder.Encoder.open`.
         """
         self._model, self._profile = model, profile
         self._strategy = strategy
         self._strength = {} if strength is None else {strategy.traits.strength.name: strength}
+        MarkingOptions(**self._strength)
         self._encoder = Encoder.open(model, profile, proxy_path=proxy_path, device=device)
 
     def start(self) -> Started:  # noqa: D102 - see Implementation
