@@ -1,8 +1,9 @@
 """Run the experiments whose results are missing, then draw the figures and write the pages.
 
 Each result is its own file, written when its experiment is done; texts, and what the proxy LM says of them, are kept in
-``kept/``. So a run that was stopped goes on where it was. A result that is there is taken for good: with --again it is
-found anew. In all it takes most of a day on two cores. A --quick run shows its page on the terminal.
+``kept/``. So a run that was stopped goes on where it was. A result that is there is taken for good, unless it was read
+at another level; with --again it is found anew. In all it takes most of a day on two cores. A --quick run shows its
+page on the terminal.
 
     python -m evaluation --human TEXT TEXT ... --reference CHECKOUT
     python -m evaluation --quick --results quick      # does all of it run?
@@ -64,7 +65,7 @@ def main() -> int:
     for name in options.only:
         each, out = every[name], options.results / f"{name}.json"
         files = getattr(options, each.takes) if each.takes else []
-        if out.exists() and not options.again:
+        if out.exists() and not options.again and report.is_at_the_level(out):
             print(f"{name}: there already")
         elif each.takes and not files:
             print(f"{name}: left out, it takes what --{each.takes} names (see --help)")

@@ -45,6 +45,12 @@ RACE = "2026-11-28"
 WITHOUT_RACE = {"browser", "documents", "false_positives", "kinds", "light_speed", "load", "numerics", "reference"}
 """Experiments whose texts people or ``delta`` wrote."""
 
+FIRST_LEVEL = 1e-4
+"""The level at which those results were read that state none."""
+
+TIMES = {file.stem for file in (RESULTS.parent / "speed").glob("*.py")}
+"""Experiments whose results no level changes."""
+
 CORE_HOUR = 0.04
 """Dollars for an hour of one core: an assumption, which the page with prices names as one."""
 
@@ -108,12 +114,46 @@ def grouped(rows: list[dict[str, Any]], *names: str) -> list[list[dict[str, Any]
     return list(groups.values())
 
 
+class OtherLevel(Exception):
+    """Results were read at another level than the one that pages name."""
+
+
+def is_at_the_level(result: Path) -> bool:
+    """Whether a result was read at the default level, or knows none."""
+    return result.stem in TIMES or _level_of(result) == LEVEL
+
+
+def _level_of(result: Path) -> float:
+    level: float = json.loads(result.read_text(encoding="utf-8"))["settings"].get("level", FIRST_LEVEL)
+    return level
+
+
+def loaded(results: Path) -> dict[str, Any]:
+    """The results of a folder, by the names of their experiments.
+
+    Raises:
+        OtherLevel: some were read at another level than the default; says which.
+    """
+    files = sorted(results.glob("*.json"))
+    others = [file for file in files if not is_at_the_level(file)]
+    if others:
+        told = ", ".join(f"{file.stem} at {_level_of(file):g}" for file in others)
+        raise OtherLevel(
+            f"the level is {LEVEL:g}, and these results were read at another one: {told}. What pages say of them would "
+            "not be so. Run the experiments anew by make evaluation, and then make site-pages"
+        )
+    return {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in files}
+
+
 def filled(template: str, results: Path = RESULTS) -> str:
     """A template filled with the results that are there.
 
     Args:
         template: its name.
         results: folder of the results.
+
+    Raises:
+        OtherLevel: see :func:`loaded`.
     """
     pages = Environment(  # noqa: S701  # Markdown has nothing to escape
         loader=FileSystemLoader(RESULTS.parent / "pages"), trim_blocks=True, lstrip_blocks=True
@@ -122,8 +162,7 @@ def filled(template: str, results: Path = RESULTS) -> str:
     pages.filters |= {f.__name__: f for f in (counts, percent, rounded, change, area, needed, grouped)}
     pages.filters |= {"percentage": lambda value: "over all" if value is None else f"{100 * value:.0f}"}
     pages.filters |= {"fixed": lambda value: f"{value:.3f}", "at": lambda name, row: row[name]}
-    found = {file.stem: json.loads(file.read_text()) for file in results.glob("*.json")}
-    text = pages.get_template(f"{template}.md.j2").render(results=found)
+    text = pages.get_template(f"{template}.md.j2").render(results=loaded(results))
     return re.sub(r"\n{3,}", "\n\n", re.sub(r" +\n", "\n", text.strip())) + "\n"
 
 
@@ -157,6 +196,11 @@ def fitting_beacons(results: Path = RESULTS) -> str:
 def main(arguments: list[str]) -> int:
     """Draw, and rewrite the pages; or check them."""
     status = 0
+    try:
+        loaded(RESULTS)
+    except OtherLevel as error:
+        print(error, file=sys.stderr)
+        return 1
     if "--check" not in arguments:
         draw_all(RESULTS)
     for page in [*PAGES, FITTING]:

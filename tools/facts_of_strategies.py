@@ -8,16 +8,8 @@ from in_markdown import table
 
 from ctwl_encoder import Strategy
 from ctwl_encoder.core.expected_evidence import needed_tokens
-from ctwl_encoder.options import MarkingOptions
 from ctwl_protocol import get_profile
 from ctwl_protocol.profile import OFFLINE
-
-
-def _meaning(option: str) -> str:
-    """What an option is, by the first sentence of its help, without the strategies that it is for."""
-    told = str(MarkingOptions.model_fields[option].description)
-    return told.partition(". ")[0].partition(": ")[2]
-
 
 FACTS: dict[str, Callable[[], str]] = {
     "strategies": lambda: table(
@@ -27,7 +19,7 @@ FACTS: dict[str, Callable[[], str]] = {
                 "by sampling" if one.keeps_distribution else "greedily, or by beam search",
                 f"`{one}`",
                 one.traits.summary,
-                f"`{one.traits.strength}`: {_meaning(one.traits.strength)}",
+                f"`{one.traits.strength.name}`: {one.traits.strength.meaning.partition('. ')[0]}",
                 one.traits.price,
             )
             for one in Strategy

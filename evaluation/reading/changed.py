@@ -59,7 +59,7 @@ def by_people(decoder: Decoder, options: Options) -> list[str]:
 )  # fmt: skip
 def main(options: Options) -> Result:
     """Run the experiment."""
-    decoder, levels = reader(), (0.05, 0.01, 1e-3, 1e-4)
+    decoder, levels = reader(), (0.05, 0.01, 1e-3, LEVEL)
     written = generated(Encoder.open("smollm2", OFFLINE), options.texts, options.tokens, batch=20, seed=options.seed)
     texts = [(each.text, each.beacon.code) for each in written]
     human = by_people(decoder, options)

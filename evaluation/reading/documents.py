@@ -11,6 +11,7 @@ import numpy as np
 from ..shared.experiment import Options, Result, experiment, tracked
 from ..shared.human import documents
 from ..shared.measures import small_p_values
+from ..shared.outcomes import LEVEL
 from ..shared.readers import reader
 
 
@@ -21,7 +22,7 @@ def main(options: Options) -> Result:
     sizes = np.random.default_rng(options.seed).integers(1000, options.longest + 1, options.texts).tolist()
     texts = documents(decoder.tokenizer, options.files, sizes)
     p_values = np.array([decoder.decode(text).p_value for text in tracked(texts, "reading")])
-    found = small_p_values(p_values, (0.05, 0.01, 1e-3, 1e-4, 1e-5))
+    found = small_p_values(p_values, (0.05, 0.01, 1e-3, LEVEL, 1e-5))
     counted = {"documents": len(texts), "tokens": sum(sizes), "smallest p": found.pop("smallest")}
     return {"human": counted | found}
 

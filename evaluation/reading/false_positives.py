@@ -38,6 +38,7 @@ from ..shared.cache import digest, recalled
 from ..shared.experiment import Options, Result, experiment, tracked
 from ..shared.human import ROOM, packaged_kinds, passages
 from ..shared.measures import small_p_values
+from ..shared.outcomes import LEVEL
 from ..shared.paper import THRESHOLD, best_of, hits
 from ..shared.readers import reader, scored_positions
 
@@ -101,7 +102,7 @@ def summary(rows: list[dict[str, float]]) -> dict[str, Any]:
         "passages": len(rows),
         "randomised p of one code": uniformity([r["half"] for r in rows]),
         "randomised p of one code, by rank": uniformity([r["race"] for r in rows]),
-        "reported p": small_p_values(np.array([r["reported"] for r in rows]), (0.05, 0.01, 1e-3, 1e-4, 1e-5)),
+        "reported p": small_p_values(np.array([r["reported"] for r in rows]), (0.05, 0.01, 1e-3, LEVEL, 1e-5)),
     }
 
 

@@ -36,10 +36,11 @@ from ctwl_protocol import Beacon
 from ..shared.cache import digest, recalled
 from ..shared.experiment import OFFLINE, Options, Result, experiment, tracked
 from ..shared.human import packaged_kinds
+from ..shared.outcomes import LEVEL
 
 Made = Callable[[random.Random], str]
 
-LEVELS = (1e-2, 1e-3, 1e-4)
+LEVELS = (1e-2, 1e-3, LEVEL)
 WAYS: tuple[ScoreName, ...] = ("light", "whole")
 NONCES = 64
 WORST = 12

@@ -144,7 +144,7 @@ def human(proxy: Proxy, options: Options) -> Result:
     every = np.array([p for values in p_values.values() for p in values])
     return {
         "passages": {kind: len(values) for kind, values in p_values.items()},
-        **small_p_values(every, (0.05, 0.01, 1e-3, 1e-4)),
+        **small_p_values(every, (0.05, 0.01, 1e-3, LEVEL)),
         "pass the screen": {str(level): rate(int((every <= level).sum()), len(every)) for level in LEVELS},
     }
 

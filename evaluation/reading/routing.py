@@ -150,7 +150,6 @@ def main(options: Options) -> Result:
             ]
             unmarked = routed(plain, None, trusted, network)
     return {
-        "settings": {"level": LEVEL},
         "rows": rows,
         "all asked": all_asked,
         "all asked about texts without a watermark": unmarked,

@@ -175,7 +175,7 @@ def main(options: Options) -> Result:
             told = {"strategy": way[0], "temperature": way[1], "averaged": 1 if alone else len(PROVIDERS)}
             rows += [told | read(decoder, made["texts"], way[0], n) for n in (options.shorter, options.tokens)]
     return {
-        "settings": {"level": LEVEL, "models apart": round(float(np.mean(apart)), 3)},
+        "settings": {"models apart": round(float(np.mean(apart)), 3)},
         "rows": rows,
     }
 

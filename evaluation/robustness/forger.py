@@ -42,7 +42,6 @@ from ..shared.experiment import OFFLINE, VANILLA, Options, Result, experiment, t
 from ..shared.forging import Pairs, fitted_ids, seeds_of, with_ids, with_proxy
 from ..shared.human import cut
 from ..shared.measures import rate
-from ..shared.outcomes import LEVEL
 from ..shared.prompts import news_prompts
 from ..shared.readers import scored_positions
 from ..shared.texts import PROVIDER, VERSION
@@ -164,7 +163,7 @@ def main(options: Options) -> Result:
             told = {"fitted": fitted, "seconds": round(time.perf_counter() - start, 1)}
             rows.append(told | read(open_proxy(profile, path=folder), texts, options.challenges, rng, fitted))
     return {
-        "settings": {"level": LEVEL, "profile": f"{VANILLA}, its ids, its proxy LM or both replaced", "code": CODE},
+        "settings": {"profile": f"{VANILLA}, its ids, its proxy LM or both replaced", "code": CODE},
         "rows": rows,
         "true proofs": proved(options.proofs, options.tokens, rng, options.seed),
     }

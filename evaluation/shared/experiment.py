@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ctwl_encoder import Strategy
+from ctwl_protocol.numbers import NUMBERS
 from ctwl_protocol.proxy.model import fast_arithmetic
 
 OFFLINE = "org.ctwl.smollm2-135m.1"
@@ -119,8 +120,9 @@ def experiment(
 
 
 def _circumstances() -> dict[str, Any]:
-    """What every result states: the models, the date, the versions and the machine."""
+    """What every result states: the level, the models, the date, the versions and the machine."""
     return {
+        "level": NUMBERS.search.level,
         "model": "smollm2",
         "profile": OFFLINE,
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),

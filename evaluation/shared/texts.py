@@ -14,7 +14,7 @@ from transformers import LogitsProcessor, LogitsProcessorList, TemperatureLogits
 
 from ctwl_encoder import Bridge, CTWLLogitsProcessor, Encoder
 from ctwl_encoder.core.payload import Payload
-from ctwl_encoder.core.shares import share_for
+from ctwl_encoder.core.strategies.race.shares import share_for
 from ctwl_encoder.integrations.transformers import ProcessorConfig, WatermarksInTurn
 from ctwl_encoder.models import load_model
 from ctwl_protocol import Beacon, get_profile

@@ -37,8 +37,8 @@ from ctwl_encoder.core.device import merging
 from ctwl_encoder.core.device.forms import has_kernels
 from ctwl_encoder.core.device.marker import DeviceMarker
 from ctwl_encoder.core.payload import Payload
-from ctwl_encoder.core.shares import SHARE
 from ctwl_encoder.core.strategies import Strategy
+from ctwl_encoder.core.strategies.race.shares import SHARE
 from ctwl_encoder.models import load_model
 from ctwl_protocol.proxy import open_proxy
 from ctwl_protocol.text.normalization import normalize

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from evaluation import report
 from evaluation.__main__ import QUESTIONS
 from evaluation.plots import draw_all
-from evaluation.report import FITTING, PAGES, filled, fitting_beacons, rendered
+from evaluation.reading.kinds import LEVELS
+from evaluation.report import FITTING, PAGES, OtherLevel, filled, fitting_beacons, rendered
 from evaluation.shared.experiment import ROOT
 from evaluation.shared.outcomes import LEVEL
 
@@ -20,9 +22,15 @@ def test_the_figures_are_those_of_the_results(page: Path) -> None:
     assert rendered(text) == text
 
 
-def test_the_results_are_at_the_level_that_the_pages_name() -> None:
-    """Another default needs the experiments anew."""
-    assert LEVEL == 1e-4
+def test_results_of_another_level_are_refused_and_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Another default needs the experiments anew; times do not depend on it."""
+    for name, settings in {"models": {}, "plan": {"level": 2 * LEVEL}, "gpu": {}}.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps({"settings": settings}))
+    monkeypatch.setattr(report, "LEVEL", 2 * LEVEL)
+    with pytest.raises(OtherLevel, match=rf"another one: models at {report.FIRST_LEVEL:g}\. .*make evaluation"):
+        filled("kinds", tmp_path)
+    monkeypatch.setattr(report, "RESULTS", tmp_path)
+    assert report.main(["--check"]) == 1
 
 
 def test_every_template_has_a_page() -> None:
@@ -37,7 +45,7 @@ def test_a_page_of_no_results_has_no_sections(tmp_path: Path) -> None:
 
 def test_kinds_are_counted_and_those_with_small_p_values_named(tmp_path: Path) -> None:
     assert "python -m evaluation.reading.kinds" in filled("kinds", tmp_path)
-    levels = ("0.01", "0.001", "0.0001")
+    levels = [f"{level:g}" for level in LEVELS]
 
     def row(kind: str, p: float) -> dict[str, object]:
         return {"kind": kind, "beacon": [742, 6], "p": [p] * 40} | {f"found at {level}": 3 for level in levels}
@@ -45,12 +53,13 @@ def test_kinds_are_counted_and_those_with_small_p_values_named(tmp_path: Path) -
     total = {level: {"p": 12, "found": 3, "kinds with one found": 1} for level in levels}
     rows = [row("whole numbers", 1e-5), row("letters", 0.5)]
     found = {
-        "settings": {"fitted": 8, "date": "2026-11-27"},
+        "settings": {"fitted": 8, "date": "2026-11-27", "level": LEVEL},
         "kinds": 2,
         "readings": [{"way": "light", "tokens": 2000, "texts": 1200, "totals": total, "rows": rows}],
     }
     (tmp_path / "kinds.json").write_text(json.dumps(found))
-    assert "| ranks | 2,000 | 1,200 | 12.0; 1.2; 0.1 | 12; 12; 12 | 3; 3; 3 | 1; 1; 1 |" in filled("kinds", tmp_path)
+    by_chance = f"12.0; 1.2; {1200 * LEVEL:.1f}"
+    assert f"| ranks | 2,000 | 1,200 | {by_chance} | 12; 12; 12 | 3; 3; 3 | 1; 1; 1 |" in filled("kinds", tmp_path)
     section = filled("results-reading", tmp_path)
     assert "| ranks | 2,000 | whole numbers (742:6): 40, 3 |" in section
 

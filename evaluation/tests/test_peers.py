@@ -18,6 +18,7 @@ from evaluation.comparison.peers import ALIKE, CANNOT, Run, asked, found_rates, 
 from evaluation.comparison.schemes import Likelihoods, Plain, Reading, Rows, Sampling, Scheme, fullest_p_value, write
 from evaluation.report import filled
 from evaluation.shared import cache
+from evaluation.shared.outcomes import LEVEL
 
 Process = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
@@ -69,7 +70,7 @@ def test_a_scheme_has_a_row_and_the_page_shows_it(runs: tuple[Run, Run], tmp_pat
     unmarked = row_of(runs[0], prompts, plain, plain)
     assert "exact" not in unmarked and unmarked["NLL"] == pytest.approx(np.log(len(runs[0].loaded[1])), abs=0.2)
     rows = [{"temperature": 0.7, "top-p": 0.95, **each} for each in (unmarked, row)]
-    settings = {"date": "2026-11-27", "model": "tiny", "tokens": 9, "texts": 8, "bits": 4}
+    settings = {"level": LEVEL, "date": "2026-11-27", "model": "tiny", "tokens": 9, "texts": 8, "bits": 4}
     left_out = [{"scheme": name, "why": why} for name, why in CANNOT.items()]
     (tmp_path / "peers.json").write_text(json.dumps({"settings": settings, "rows": rows, "not run": left_out}))
     shown = filled("results-comparison", tmp_path)

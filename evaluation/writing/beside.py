@@ -93,7 +93,6 @@ def main(options: Options) -> Result:
         rows.append(row | {"texts": len(texts), "NLL": beside(mean_nll(texts), mean_nll(plain[: len(texts)]))})
     unmarked = plain + writer.texts(recipes[0], options.texts)
     return {
-        "settings": {"level": LEVEL},
         "rows": rows,
         "without the watermark": {name: without(writer, name, unmarked, options.keys) for name in SECRET},
     }

@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 from scipy import stats
 from transformers import LogitsProcessor, LogitsProcessorList
 
-from ctwl_encoder.core.shares import SHARE
 from ctwl_encoder.core.strategies.race.lots import RANKS, lots, quantiles
+from ctwl_encoder.core.strategies.race.shares import SHARE
 from ctwl_protocol.hashing import ranks_of
 
 from ..shared import real_models

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from ctwl_decoder import Decoder
 from ctwl_encoder import Encoder
-from ctwl_encoder.core.shares import share_for
+from ctwl_encoder.core.strategies.race.shares import share_for
 from ctwl_encoder.options import GenerationOptions
 from ctwl_operations.plan.statistics import shared_runs
 from ctwl_operations.plan.writing import Text, write_batch

@@ -39,17 +39,15 @@ class Filter:
 
 
 def badge(service: str, text: str) -> str:
-    """What the service says of a text, in a few words."""
+    """What the service says of a text."""
     if not service.startswith(("http://", "https://")):
         return "CTWL: the service has no address of HTTP"
     body = json.dumps({"text": text}).encode()
-    request = urllib.request.Request(f"{service}/v1/decode", body, {"Content-Type": "application/json"})  # noqa: S310
+    request = urllib.request.Request(f"{service}/v1/detect", body, {"Content-Type": "application/json"})  # noqa: S310
     try:
         with urllib.request.urlopen(request, timeout=SECONDS) as answer:  # noqa: S310
-            report = json.loads(answer.read(MOST))
-        if report["outcome"] == "found":
-            who = f"provider {report['provider']:d}, model version {report['version']:d}"
-            return f"CTWL: {who} (p = {report['p_value']:.1g})"
-        return "CTWL: too short to tell" if report["outcome"] == "too-short" else "CTWL: no watermark found"
+            found = json.loads(answer.read(MOST))
+        shown = f" (p = {found['p_value']:.1g})" if found["pred"] == "watermarked" else ""
+        return f"CTWL: {found['says']:.200}{shown}"
     except (OSError, ValueError, KeyError, TypeError):
         return "CTWL: the service does not answer"

@@ -44,6 +44,20 @@ def test_the_code_needs_the_standard_library_alone() -> None:
     assert imported == {"hmac", "math", "re", "struct", "unicodedata", "hashlib", "types"}
 
 
+OTHERWISE = {"null", "randomised", "e-value", "read-one-code"}
+"""Families of the core that are asked below, or would take minutes."""
+
+
+def test_it_answers_all_families_of_its_sections() -> None:
+    headings = set(
+        re.findall(r"^#{2,3} (\d+(?:\.\d+)?)", (ROOT / "spec" / "core.md").read_text(encoding="utf-8"), re.M)
+    )
+    for file in VECTORS.glob("*.json"):
+        document = json.loads(file.read_text(encoding="utf-8"))
+        if document.get("section") in headings and file.stem not in OTHERWISE:
+            assert file.stem in ANSWERS, f"{file.stem} tests {document['section']}: answer it in tools/core_program.py"
+
+
 @pytest.mark.parametrize("family", ANSWERS)
 def test_it_answers_the_vectors(family: str) -> None:
     for given, expected in asked(family):

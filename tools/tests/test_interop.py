@@ -3,6 +3,7 @@
 import asyncio
 import importlib.util
 import json
+import re
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -11,6 +12,7 @@ from docs_site import ROOT
 from figures import EXAMPLE
 from running_service import running
 
+from ctwl_decoder.words import say
 from ctwl_protocol.profile import OFFLINE
 from ctwl_protocol.proxy import Proxy
 
@@ -42,9 +44,9 @@ def test_a_chat_page_shows_what_the_service_finds(offline_proxy: Proxy) -> None:
     with running(offline_proxy) as (_, client):
         service = str(client.base_url)
         (found,) = shown(badge, service, {"messages": [ask, {"role": "assistant", "content": letter}]})
-        assert found.startswith("CTWL: provider ") and "(p = " in found
+        assert re.fullmatch(rf"CTWL: {say('found-whole')}: .*provider \d+.* \(p = .*\)", found)
         (short,) = shown(badge, service, {"messages": [ask, {"role": "assistant", "content": "Yes."}]})
-        assert short == "CTWL: too short to tell"
+        assert short.startswith(f"CTWL: {say('short')}") and "p =" not in short
         assert shown(badge, service, {"messages": [ask]}) == []
     (silent,) = shown(badge, service, {"messages": [{"role": "assistant", "content": letter}]})
     assert silent == "CTWL: the service does not answer"

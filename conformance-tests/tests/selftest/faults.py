@@ -135,6 +135,12 @@ TEXTS = (
     Fault("whole-words-first", "tokenizer/a-word-of-the-vocabulary*", rebuilt(with_whole_words)),
     Fault("digits-last", "tokenizer/spaces-before-a-number-digits-gpt2",
           {"p.text.splitting:SPLITS": lambda rules: {rule: rules[rule][::-1] for rule in rules}}),
+    Fault("accents-apart", "toy-tokenizer/the-bytes-65*", nfc(lambda _, text: text)),
+    Fault("merges-without-a-version", "tokenizer-files",
+          {"p.proxy.gguf:tokenizer_bytes": after(lambda files, *_: (files[0], files[1].partition(b"\n")[2]))}),
+    Fault("tensors-without-shapes", "tensors/a-matrix*", {"p.proxy.tensors:tensors_digest": lambda f: lambda tensors: f(
+        {name: tensor.ravel() for name, tensor in tensors.items()}
+    )}),
     Fault("window-off-by-one", "positions", {"p.text.positions:positions": after(
         lambda cut, ids, prefix, length: cut._replace(contexts=cut.prefixes[:, prefix - length - 1 : -1])
     )}),

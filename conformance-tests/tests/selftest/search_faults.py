@@ -153,6 +153,9 @@ EVIDENCE = (
     Fault("a-clear-border", UNITS + ONE + "decode/100-tokens-code-0", units(clear=True)),
     Fault("repeats-counted", f"{BOTH}{PAIRS}one-code* {BOTH}{PAIRS}slot-0-alone-second-profile read-one-code/pairs*",
           repeating("candidates")),
+    Fault("every-pair-counted", "counted-positions/a-pair*", {PAIR + "first_occurrences": after(
+        lambda first, *_: first | True
+    )}),
     Fault("repeats-counted-in-slots", SLOT_PAIRS, repeating("records")),
     Fault("repeats-dropped-before-slots", SLOT_PAIRS, {PAIR + "indices_of_slot": after(
         lambda indices, self, *_: indices[self.first_occurrences()[indices]]

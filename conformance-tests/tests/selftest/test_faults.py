@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 from broken import replace
+from constants import MODULES
 from fault import Fault
 from faults import FAULTS
 from search_faults import units
 
-from ctwl_conformance import load
+from ctwl_conformance import FAMILIES, load
 from ctwl_conformance.adapter import Limits
 from ctwl_conformance.run.bench import Bench
 from ctwl_conformance.run.cases import all_cases
@@ -100,6 +101,14 @@ def test_every_fault_is_asked_of_vectors_that_there_are() -> None:
         assert not pattern.startswith("vector/") or any(fnmatchcase(name, pattern) for name in ids), pattern
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_family_is_shown_to_fail(family: str) -> None:
+    """By a fault, or by the constants of a module that are changed."""
+    of_constants = {name for names in MODULES.values() for name in names.split()}
+    told = f"no mistake is known that {family} sees: add a Fault, or the family to its module in constants.py"
+    assert family in of_constants or any(pattern.startswith(f"vector/{family}/") for pattern in PATTERNS), told
+
+
 def test_what_a_fault_replaces_is_there() -> None:
     for place in {place for fault in FAULTS.values() for place in fault.places}:
         module, _, name = place.partition(":")
@@ -108,7 +117,7 @@ def test_what_a_fault_replaces_is_there() -> None:
 
 
 def test_the_units_with_nothing_left_out_are_those_of_the_reference() -> None:
-    from ctwl_conformance.families import FAMILIES
+    from ctwl_conformance.families import FAMILIES as ANSWERS
     from ctwl_decoder.statistics import scores
 
     sound = scores.position_scores
@@ -116,6 +125,6 @@ def test_the_units_with_nothing_left_out_are_those_of_the_reference() -> None:
         for change in units().values():
             replace(scores, "position_scores", change)
         for vector in load(["units"]):
-            assert FAMILIES["units"].answer(vector.input) == vector.expected, vector.id
+            assert ANSWERS["units"].answer(vector.input) == vector.expected, vector.id
     finally:
         scores.position_scores = sound

@@ -31,7 +31,7 @@ from ctwl_decoder.text.tokens import tokenize_variants
 from ctwl_encoder import Encoder
 from ctwl_encoder.core.payload import Seeds
 from ctwl_encoder.core.strategies.race.lots import lots
-from ctwl_encoder.options import MOST_SHARE
+from ctwl_encoder.core.strategies.race.shares import MOST_SHARE
 from ctwl_protocol.causal_lm import load_tokenizer
 from ctwl_protocol.errors import ModelNotFound, TokenizerUnsupported
 from ctwl_protocol.hashing import ranks_of

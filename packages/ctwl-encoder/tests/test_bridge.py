@@ -13,8 +13,8 @@ from transformers import BertConfig, BertModel, PreTrainedTokenizerFast, T5Confi
 from ctwl_encoder import Bridge, Encoder
 from ctwl_encoder.core.device.marker import DeviceMarker
 from ctwl_encoder.core.payload import Payload
-from ctwl_encoder.core.shares import SHARE
 from ctwl_encoder.core.strategies import Strategy
+from ctwl_encoder.core.strategies.race.shares import SHARE
 from ctwl_encoder.integrations.transformers import CTWLLogitsProcessor
 from ctwl_encoder.models import load_tokenizer
 from ctwl_protocol.errors import ModelUnsuitable

@@ -20,8 +20,8 @@ from ctwl_encoder.core.device import step as step_module
 from ctwl_encoder.core.device.marker import DeviceMarker
 from ctwl_encoder.core.host import probabilities
 from ctwl_encoder.core.payload import Payload
-from ctwl_encoder.core.shares import SHARE
 from ctwl_encoder.core.strategies import Strategy
+from ctwl_encoder.core.strategies.race.shares import SHARE
 from ctwl_encoder.options import MarkingOptions
 from ctwl_protocol.partition import reference
 from ctwl_protocol.proxy import Proxy, open_proxy

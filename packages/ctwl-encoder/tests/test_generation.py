@@ -29,7 +29,7 @@ from ctwl_encoder import CTWLLogitsProcessor, CTWLWatermarkingConfig, Encoder, S
 from ctwl_encoder.command import main
 from ctwl_encoder.core.expected_evidence import expected_evidence, needed_tokens
 from ctwl_encoder.core.payload import Payload, Seeds
-from ctwl_encoder.core.shares import SHARE
+from ctwl_encoder.core.strategies.race.shares import SHARE
 from ctwl_encoder.core.texts import Log
 from ctwl_encoder.errors import FaintText, OptionOutOfRange, ShortText, StrategyUnsuitable
 from ctwl_encoder.integrations.transformers import ProcessorConfig
@@ -45,19 +45,20 @@ from ctwl_protocol.text.positions import positions
 LENGTH = {"max_new_tokens": 80, "min_new_tokens": 80}
 
 
+@pytest.mark.parametrize("steps", [pytest.param(0, marks=pytest.mark.slow), 1])
 @pytest.mark.parametrize(
-    ("marking", "tokens"),
-    [
-        pytest.param({"strategy": "race"}, 90, marks=pytest.mark.slow),
-        ({"strategy": "race", "share": 0.8}, 60),
-        pytest.param({"strategy": "delta", "delta": 4.0}, 200, marks=pytest.mark.slow),
-    ],
+    "strategy",
+    [pytest.param(each, marks=() if each.keeps_distribution else pytest.mark.slow) for each in Strategy],
 )
 def test_each_strategy_is_read_back_from_real_text(
-    encoder: Encoder, decoder: Decoder, prompts: list[str], marking: dict[str, Any], tokens: int
+    encoder: Encoder, decoder: Decoder, prompts: list[str], strategy: Strategy, steps: int
 ) -> None:
-    options: dict[str, Any] = {"max_new_tokens": tokens, "min_new_tokens": tokens, **marking}
-    (written,) = encoder.generate(prompts[0], 42, 3, nonce=7, seed=1, **options)
+    """By its default, in half as many tokens again as news-like text needs; and by a step more."""
+    strength = strategy.traits.strength
+    number = strength.usual(1.0) + steps * strength.step
+    tokens = needed_tokens(encoder.proxy.profile, strategy, strength=number) * 3 // 2
+    options: dict[str, Any] = {"max_new_tokens": tokens, "min_new_tokens": tokens, strength.name: number}
+    (written,) = encoder.generate(prompts[0], 42, 3, nonce=7, seed=1, strategy=strategy, **options)
     assert written.profile == encoder.proxy.profile.name
     assert decoder.decode(written.text).code == written.beacon.code
     assert written.marked > 30 and written.lost <= 1

@@ -9,21 +9,15 @@ from hypothesis import strategies as st
 from scipy.special import erfinv
 from scipy.stats import kstest
 
-from ctwl_encoder.core.expected_evidence import (
-    DELTA_SHARE,
-    chance_found,
-    expected_evidence,
-    expected_half_nats,
-    expected_race_nats,
-    null_hits,
-)
-from ctwl_encoder.core.host import probabilities
-from ctwl_encoder.core.shares import SHARE
+from ctwl_encoder.core.expected_evidence import chance_found, expected_evidence, expected_nats
+from ctwl_encoder.core.host import probabilities, reference_of
 from ctwl_encoder.core.strategies import Strategy
+from ctwl_encoder.core.strategies.delta.expected import half_nats, null_hits
 from ctwl_encoder.core.strategies.race.lots import RANKS, lots
 from ctwl_encoder.core.strategies.race.reference import gained
+from ctwl_encoder.core.strategies.race.shares import LEAST_SHARE, MOST_SHARE
 from ctwl_encoder.core.texts import Log
-from ctwl_encoder.options import LEAST_SHARE, MOST_SHARE, MarkingOptions
+from ctwl_encoder.options import MarkingOptions
 from ctwl_protocol.bridge import Branch
 from ctwl_protocol.errors import ModelFailed
 from ctwl_protocol.hashing import ranks
@@ -44,18 +38,26 @@ def native(logits: np.ndarray) -> Branch:
 
 SHARES = [LEAST_SHARE, 0.3, 0.5, 0.8, MOST_SHARE]
 
+KEEPING = [each for each in Strategy if each.keeps_distribution]
 
-@pytest.mark.parametrize("share", SHARES)
-def test_the_models_distribution_is_kept_on_average(share: float) -> None:
+
+def around(strategy: Strategy, temperature: float = 1.0) -> list[float]:
+    """Strengths of a strategy: the default at a temperature, a step less, and the most."""
+    strength = strategy.traits.strength
+    return [strength.usual(temperature) - strength.step, strength.usual(temperature), strength.bounds["le"]]
+
+
+@pytest.mark.parametrize(("strategy", "strength"), [(each, number) for each in KEEPING for number in around(each)])
+def test_the_models_distribution_is_kept_on_average(strategy: Strategy, strength: float) -> None:
     """Candidates that show the same proxy token share its fate; a candidate outside the branch keeps its chance."""
     logits = np.array([2.0, 1.0, 0.5, 0.0, -1.0, 1.5, -np.inf, 0.3], dtype=np.float32)
-    chances = probabilities(logits[None])[0]
+    chances, gained = probabilities(logits[None])[0], reference_of(strategy)
     place = branch(chances, np.array([0, 1, 2, 3, 4, 6, 7]), np.array([7, 40, 7, 3, 9, 11, 12]))
     trials = 6_000
     marked = np.empty((trials, 8))
     for row, seed in zip(marked, RNG.integers(0, 2**32, trials).tolist(), strict=True):
         changed = logits.astype(np.float64)
-        changed[place.candidates] += gained(place, seed, share)
+        changed[place.candidates] += gained(place, seed, strength)
         row[:] = np.exp(changed)
     marked /= np.exp(logits.astype(np.float64)).sum()
     error = marked.std(axis=0) / np.sqrt(trials)
@@ -118,11 +120,12 @@ def test_logits_that_are_no_numbers_are_refused(bad: float) -> None:
 def expected(
     steps: list[tuple[float, float]],
     strategy: Strategy = Strategy.RACE,
-    strength: float = SHARE,
+    strength: float | None = None,
     *,
     repeated: bool = False,
 ) -> float:
     """Of a text that was marked at each position: the chance of its token, and whether that is a hit."""
+    strength = strategy.traits.strength.usual(1.0) if strength is None else strength
     written = Log.empty(len(steps))
     written.key[:] = 0 if repeated else np.arange(len(steps))
     written.chance[:], written.hit[:] = np.array(steps, dtype=np.float32).reshape(-1, 2).T
@@ -139,7 +142,7 @@ def test_a_chance_is_one_whatever_was_written(steps: list[tuple[float, float]], 
 
 def test_hits_are_evidence_and_misses_and_repeats_are_not() -> None:
     hits, misses = [(0.0, 1.0)] * 100, [(0.0, 0.0)] * 100
-    assert expected(hits, Strategy.DELTA) == pytest.approx(100 * DELTA_SHARE, abs=0.1)
+    assert expected(hits, Strategy.DELTA) == pytest.approx(100 * Strategy.DELTA.traits.seen[0], abs=0.1)
     assert expected(misses, Strategy.DELTA) == 0
     assert expected(hits, repeated=True) == pytest.approx(expected(hits[:1]))
     assert expected([]) == 0
@@ -152,7 +155,7 @@ def test_what_halves_are_expected_to_say_is_what_a_reader_of_the_distribution_se
     ratios = np.clip((0.5 - begins) / p, 0, 1) * 2
     drawn = ratios / ratios.sum()
     mean = (drawn[ratios > 0] * np.log(ratios[ratios > 0])).sum()
-    assert expected_half_nats(np.array([p]))[0] == pytest.approx(mean, abs=1e-3)
+    assert half_nats(np.array([p]))[0] == pytest.approx(mean, abs=1e-3)
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
@@ -160,9 +163,12 @@ def test_what_races_are_expected_to_say_is_what_they_show(share: float) -> None:
     """The mean, over many races, of the log-likelihood ratio of what was drawn."""
     chances, every = np.array([0.5, 0.25, 0.15, 0.1]), np.arange(4)
     place = branch(chances, every, every + 5)
-    nats = np.array([gained(place, seed, share) for seed in RNG.integers(0, 2**32, 10_000).tolist()])
+    seeds = np.random.default_rng(1).integers(0, 2**32, 10_000)
+    nats = np.array([gained(place, seed, share) for seed in seeds.tolist()])
     shown = (np.exp(nats) * nats).mean(axis=0)
-    np.testing.assert_allclose(shown, expected_race_nats(chances, share), rtol=0.05, atol=0.01)
+    np.testing.assert_allclose(
+        shown, expected_nats(Strategy.RACE, chances, np.ones(4, np.float32), share), rtol=0.05, atol=0.01
+    )
 
 
 @pytest.mark.parametrize(
@@ -173,6 +179,21 @@ def test_the_default_share_is_larger_where_sampling_is_cooler(temperature: float
     assert given.strength_of(Strategy.RACE, temperature) == share
     assert given.strength_of(Strategy.DELTA, temperature) == given.delta
     assert MarkingOptions(share=0.333).strength_of(Strategy.RACE, temperature) == 0.33
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("temperature", [0.0, 0.7, 1.0, 1.5])
+def test_an_option_sets_the_strength_of_each_strategy(strategy: Strategy, temperature: float) -> None:
+    name, numbers = strategy.traits.strength.name, around(strategy, temperature)
+    assert MarkingOptions().strength_of(strategy, temperature) == numbers[1]
+    given = [MarkingOptions(**{name: number}).strength_of(strategy, temperature) for number in numbers]  # type: ignore[arg-type]
+    assert given == [strategy.traits.strength.rounded(number) for number in numbers] == sorted(given)
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_a_stronger_mark_says_no_less(strategy: Strategy) -> None:
+    told = [expected([(0.01, 1.0)] * 40, strategy, strength) for strength in around(strategy)]
+    assert told == sorted(told) and told[0] > 0
 
 
 def test_a_larger_share_says_more() -> None:

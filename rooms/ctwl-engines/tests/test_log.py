@@ -106,7 +106,7 @@ def test_a_line_says_what_was_written_and_no_word_of_it(tmp_path: Path) -> None:
         "nonce": 5,
         "layout": 1,
         "strategy": "race",
-        "share": 0.5,
+        "strength": 0.5,
     }
     assert {name: end[name] for name in of_text} == {name: begin[name] for name in of_text} == of_text
     assert (end["tokens"], end["marked"], end["left"], end["chance"]) == (100, 90, {"no place to mark": 10}, 0.9)
@@ -124,14 +124,14 @@ def test_lines_without_evidence_have_no_budget(tmp_path: Path, capsys: pytest.Ca
     lines = lines_of(tmp_path / "log")
     older = tmp_path / "older"
     for line in lines:
-        line.pop("nats", None), line.pop("share", None)
+        line.pop("nats", None), line.pop("strength", None)
     older.write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert main(["audit", "--json", str(older)]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["budget"] is None and told["written"][0]["share"] is None
+    assert told["budget"] is None and told["written"][0]["strength"] is None
     assert main(["audit", "--json", str(tmp_path / "log")]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["budget"]["read"] == pytest.approx(30) and told["written"][0]["share"] == 0.5
+    assert told["budget"]["read"] == pytest.approx(30) and told["written"][0]["strength"] == 0.5
 
 
 def test_a_line_that_was_cut_off_spoils_no_other(tmp_path: Path) -> None:

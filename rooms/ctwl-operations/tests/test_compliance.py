@@ -106,7 +106,7 @@ def test_what_was_found_is_said_and_what_is_open_too(log: Path, plan: Path, caps
     }
     state, shows, remains = told["An imperceptible watermark in free-form text of more than 200 tokens"]
     assert state == "partly" and re.match(
-        r"4 \[\d+\] texts were to be marked \(1 \[\d+\] by delta, 3 \[\d+\] by race 0.8 \[\d+\]\)", shows
+        r"4 \[\d+\] texts were to be marked \(1 \[\d+\] by delta 2 \[\d+\], 3 \[\d+\] by race 0.8 \[\d+\]\)", shows
     )
     assert re.search(r"1 \[\d+\] texts were not: 1 \[\d+\] fixed form", shows) and "exempt" in remains
     state, shows, remains = told["Effective: the mark is found"]

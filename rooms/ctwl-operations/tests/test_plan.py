@@ -33,7 +33,7 @@ from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.errors import OptionOutOfRange
 from ctwl_encoder.models import as_chat
 from ctwl_encoder.options import GenerationOptions
-from ctwl_operations.budget import Budget
+from ctwl_operations.budget import Budget, Needs
 from ctwl_operations.plan.command import _profile_at_hand
 from ctwl_operations.plan.configs import configs
 from ctwl_operations.plan.markings import PLAIN, Marking, default_marking, markings
@@ -60,6 +60,7 @@ from ctwl_operations.plan.wording import reading_rows, sentences
 from ctwl_operations.plan.writing import Writer
 from ctwl_protocol import Profile, get_profile
 from ctwl_protocol.errors import ProxyNotFound
+from ctwl_protocol.numbers import NUMBERS
 from ctwl_protocol.profile import OFFLINE as OFFLINE_PROFILE
 from ctwl_protocol.profile import STANDARD
 from ctwl_protocol.proxy import open_proxy
@@ -106,11 +107,14 @@ def test_the_budget_of_the_evidence_is_told() -> None:
     for said in (
         "200 tokens, in nats: choice 240.0, decided by the mark 110.0; a reader is expected to see 37.0 of it",
         "first tokens 6.0, bridge 4.0. Lost after: repeats 10.0, reader 63.0",
-        "A reader of all codes needs 25.7: level 9.2, codes 13.9, tests 2.6.",
-        "with 64 nonces needs 13.9: level 9.2, codes 4.2, tests 0.6.",
+        f"A reader of all codes needs {Needs.of_all()}.",
+        f"with 64 nonces needs {Needs.of_one()}.",
     ):
         assert said in told, told
-    assert "with 8 nonces needs 11.8: level 9.2, codes 2.1, tests" in " ".join(sentences(result(30, 31, nonces=8)))
+    assert f"with 8 nonces needs {Needs.of_one(8)}" in " ".join(sentences(result(30, 31, nonces=8)))
+    assert Needs.of_one().total - Needs.of_one(8).total == pytest.approx(math.log(64 / 8))
+    assert Needs.of_all().level == -math.log(NUMBERS.search.level)
+    assert f"{Needs.of_all()}".startswith(f"{Needs.of_all().total:.1f}: level {-math.log(NUMBERS.search.level):.1f}, ")
 
 
 # figures
@@ -200,7 +204,8 @@ def test_what_is_tried() -> None:
     """The encoder's default at the temperature, and less and more."""
 
     def tried(temperature: float, deltas: Sequence[float] = ()) -> list[str]:
-        return [each.name for each in markings(temperature, deltas) if each.strategy in (Strategy.RACE, Strategy.DELTA)]
+        known = markings(temperature, {"delta": deltas})
+        return [each.name for each in known if each.strategy in (Strategy.RACE, Strategy.DELTA)]
 
     assert tried(0.7) == ["race 0.6", "race 0.8", "race 0.95"]
     assert all(default_marking(temperature) in markings(temperature) for temperature in (0.0, 0.3, 0.7, 0.85, 1.0, 1.5))

@@ -47,7 +47,7 @@ def add_commands(commands: Any) -> None:
     encoder.add_argument("--proxy", metavar="PATH", help="folder with the proxy LM's files")
     encoder.add_argument("--device", default="auto", help="torch device (default: cuda where there is one)")
     encoder.add_argument("--strategy", default="race", help="a strategy of ctwl-encoder (default race)")
-    encoder.add_argument("--delta", type=float, default=2.0, help="nats, where a strategy adds them (default 2.0)")
+    encoder.add_argument("--strength", type=float, metavar="X", help="its number (default: what it takes by itself)")
     encoder.set_defaults(make=_encoder)
     detector = kinds.add_parser("detector", help="a provider's detector at an address (spec section 20)")
     detector.add_argument(
@@ -107,7 +107,7 @@ def _encoder(options: argparse.Namespace) -> Implementation:
         proxy_path=options.proxy,
         device=options.device,
         strategy=Strategy(options.strategy),
-        delta=options.delta,
+        strength=options.strength,
     )
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 from ctwl_encoder import Encoder, Strategy, __version__
 from ctwl_encoder.errors import WeakMark
+from ctwl_encoder.options import MarkingOptions
 
 from .messages import Encode, Encoded, Started
 from .serving import Implementation, wanted
@@ -22,15 +24,18 @@ class ReferenceEncoder(Implementation):
         proxy_path: str | None = None,
         device: str = "auto",
         strategy: Strategy = Strategy.RACE,
-        delta: float = 2.0,
+        strength: float | None = None,
     ) -> None:
         """Load the model and the profile's proxy.
 
         Raises:
+            OptionOutOfRange: the strength is outside its bounds.
             CTWLError: see :meth:`ctwl_encoder.Encoder.open`.
         """
         self._model, self._profile = model, profile
-        self._strategy, self._delta = strategy, delta
+        self._strategy = strategy
+        self._strength = {} if strength is None else {strategy.traits.strength.name: strength}
+        MarkingOptions(**self._strength)
         self._encoder = Encoder.open(model, profile, proxy_path=proxy_path, device=device)
 
     def start(self) -> Started:  # noqa: D102 - see Implementation
@@ -45,6 +50,7 @@ class ReferenceEncoder(Implementation):
     def encode(self, request: Encode) -> Encoded:  # noqa: D102 - see Implementation
         record = wanted(request, self._profile)
         who = record.beacon
+        options: dict[str, Any] = {"strategy": self._strategy, **self._strength}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", WeakMark)  # whoever asks for a short text knows
             (written,) = self._encoder.generate(
@@ -53,10 +59,9 @@ class ReferenceEncoder(Implementation):
                 who.version,
                 nonce=who.nonce,
                 record=lambda _: record,
-                strategy=self._strategy,
-                delta=self._delta,
                 max_new_tokens=request.tokens,
                 min_new_tokens=request.tokens,
                 seed=request.seed,
+                **options,
             )
         return Encoded(text=written.text)

@@ -18,6 +18,7 @@ from ctwl_protocol.profile import TOY
 from ..families import FAMILIES as _FAMILIES
 from ..families import agree
 from . import manifest
+from .manifest import GENERATE, VectorsAltered
 from .numeric import Numeric, is_numeric
 
 FAMILIES = tuple(_FAMILIES)
@@ -62,10 +63,12 @@ def load(families: Iterable[str] = FAMILIES) -> list[Vector]:
         families: which ones.
 
     Raises:
-        VectorsAltered: a file is not the one that was signed.
+        VectorsAltered: a file is not the one that was signed, or a family has none.
     """
     files, found = _verified(published()), []
     for family in families:
+        if f"{family}.json" not in files:
+            raise VectorsAltered(f"the family {family} has no vectors: write {family}.json, and run {GENERATE}")
         document = json.loads(files[f"{family}.json"])
         head = {name: document[name] for name in ("family", "section", "level")}
         found += [Vector(**head, **test) for test in document["tests"]]

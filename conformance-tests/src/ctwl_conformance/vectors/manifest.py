@@ -21,6 +21,8 @@ from ctwl_protocol.registry.envelope import pre_authentication_encoding
 from ctwl_protocol.schema import Part
 
 NAME = "manifest.json"
+GENERATE = "ctwl-conformance generate conformance-tests/vectors/v1"
+"""What writes answers and manifest anew, from the root of the repository."""
 
 _TYPE: Final = "ctwl-vectors-manifest/1"
 _KEY = 15
@@ -90,6 +92,6 @@ def verify(manifest: bytes, files: Mapping[str, bytes]) -> int:
     if wrong:
         raise VectorsAltered(
             f"{', '.join(wrong)}: not as the manifest says; install the package anew, or, where you changed them, run "
-            "ctwl-conformance generate"
+            f"{GENERATE}"
         )
     return found.payload.vectors

@@ -107,9 +107,13 @@ def _documents(there: dict[str, bytes], measured: dict[str, str] | None = None) 
     made = {name: _as_written(name, data) for name, data in sources.items() if is_numeric(name)} | (measured or {})
     counts = {name: len(json.loads(text)["tests"]) for name, text in made.items()}
     for name in (*FAMILIES, "numeric"):
+        if f"schemas/{name}.json" not in sources:
+            raise VectorsAltered(f"the family {name} has no schemas/{name}.json: write it")
         made[f"schemas/{name}.json"] = sources[f"schemas/{name}.json"].decode("ascii")
     for family in FAMILIES.values():
         name = f"{family.name}.json"
+        if name not in sources:
+            raise VectorsAltered(f"the family {family.name} has no {name}: write it, with the inputs and the section")
         told = _parsed(name, sources[name])
         asked = told.pop("tests")
         known = {test["comment"] for test in asked}

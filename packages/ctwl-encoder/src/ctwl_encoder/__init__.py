@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .core.host import host_marker
     from .core.marker import FIRST_TOKENS, Marker
     from .core.payload import Payload
-    from .core.shares import share_for
+    from .core.strategies.race.shares import share_for
     from .core.text_so_far import PROMPT_TOKENS
     from .encoder import Encoder, Generation
     from .integrations.transformers import CTWLLogitsProcessor, CTWLWatermarkingConfig
@@ -45,7 +45,7 @@ _HOMES = {
     "host_marker": ".core.host",
     "nonces_for": ".nonces",
     "open_bridge": ".models",
-    "share_for": ".core.shares",
+    "share_for": ".core.strategies.race.shares",
     "to_device": ".core.device.step",
     "to_host": ".core.device.step",
     "warn_of_short_text": ".core.expected_evidence",

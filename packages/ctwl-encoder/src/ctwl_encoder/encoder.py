@@ -184,8 +184,9 @@ class Encoder:
 
         records = carried(prompts, asked.seed)
         codes = max(each.layout.codes for each in records)
-        how: dict[str, Any] = {"temperature": asked.drawn_at, "share": asked.share}
-        warn_of_short_text(self.proxy.profile, asked.chosen_strategy, codes, asked.max_new_tokens, **how)
+        strategy = asked.chosen_strategy
+        how: dict[str, Any] = {"temperature": asked.drawn_at, "strength": asked.strength_of(strategy, asked.drawn_at)}
+        warn_of_short_text(self.proxy.profile, strategy, codes, asked.max_new_tokens, **how)
         written = write(prompts, records, asked.seed)
         for again in range(1, asked.tries):
             faint = [i for i, text in enumerate(written) if not text.readable]
@@ -195,7 +196,7 @@ class Encoder:
             seed = None if asked.seed is None else (asked.seed + again) % (1 << 63)
             for i, each in zip(faint, write(some, carried(some, seed), seed), strict=True):
                 written[i] = max(written[i], each, key=lambda text: text.chance_found)
-        if asked.max_new_tokens >= needed_tokens(self.proxy.profile, asked.chosen_strategy, codes, **how):
+        if asked.max_new_tokens >= needed_tokens(self.proxy.profile, strategy, codes, **how):
             _warn_of_faint_texts(written)
         return written
 
@@ -310,7 +311,8 @@ def _warn_of_faint_texts(written: Sequence[Generation]) -> None:
     faint = [text for text in written if not text.readable]
     if faint:
         chance = max(text.chance_found for text in faint)
-        raised = "temperature" if faint[0].strategy.keeps_distribution else "delta"
+        strategy = faint[0].strategy
+        raised = "temperature" if strategy.keeps_distribution else strategy.traits.strength.name
         warnings.warn(
             f"{len(faint)} of {len(written)} texts carry too little for a reader to be sure (chances up to "
             f"{chance:.0%}); ask for longer texts, raise {raised}, or set tries",

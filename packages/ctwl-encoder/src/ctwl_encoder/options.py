@@ -30,16 +30,8 @@ from ctwl_protocol.records.beacon import BEACON_BITS, NONCE_COUNT
 from ctwl_protocol.records.layouts import LAYOUTS, Layout
 from ctwl_protocol.schema import describe_error
 
-from .core.shares import share_for
 from .core.strategies import Strategy
 from .errors import EncoderError, OptionOutOfRange, StrategyUnsuitable
-
-_MAX_DELTA = 100.0
-"""Chosen by hand: e^100 times the probability leaves nothing to the other tokens, and does not overflow."""
-
-LEAST_SHARE, MOST_SHARE = 0.05, 0.95
-"""Chosen by hand: with less hardly anything is read; with more next to nothing is left to chance, and no more is
-read."""
 
 
 class Options(BaseModel):
@@ -180,13 +172,20 @@ class RecordOptions(BeaconOptions):
         return self
 
 
-def _strategies_with(option: str) -> str:
-    """The names of the strategies whose strength this option sets."""
-    return " or ".join(strategy for strategy in Strategy if strategy.traits.strength == option)
+def _with(option: str) -> list[Strategy]:
+    """The strategies whose strength this option sets."""
+    return [strategy for strategy in Strategy if strategy.traits.strength.name == option]
+
+
+def _strength(option: str) -> Any:
+    """The field of a strength, as the strategies that have it describe it."""
+    strength = _with(option)[0].traits.strength
+    told = f"for {' or '.join(_with(option))}: {strength.meaning}"
+    return Field(strength.fixed, description=told, **dict[str, Any](strength.bounds))
 
 
 class MarkingOptions(Options):
-    """How a text is marked."""
+    """How a text is marked. The strength of each strategy has a field."""
 
     strategy: Strategy | None = Field(
         None,
@@ -194,31 +193,19 @@ class MarkingOptions(Options):
         description="; ".join(f"{strategy} {strategy.traits.summary}" for strategy in Strategy)
         + " (default: race where tokens are sampled, else delta)",
     )
-    share: float | None = Field(
-        None,
-        ge=LEAST_SHARE,
-        le=MOST_SHARE,
-        description=f"for {_strategies_with('share')}: the part of the chance in each draw that the code decides. "
-        "With more a shorter text is found, with less texts of one prompt vary more (default: 1.5 less the "
-        "temperature, from 0.5 to 0.9)",
-    )
-    delta: float = Field(
-        2.0,
-        gt=0,
-        le=_MAX_DELTA,
-        description=f"for {_strategies_with('delta')}: nats that are added to the logits of the code's half",
-    )
+    share: float | None = _strength("share")
+    delta: float = _strength("delta")
 
     def strength_of(self, strategy: Strategy, temperature: float = 1.0) -> float:
-        """How strongly a strategy marks: the share, in hundredths, or nats.
+        """How strongly a strategy marks, by the number that its traits name.
 
         Args:
             strategy: that marks.
-            temperature: of sampling, which decides the share where none is named.
+            temperature: of sampling, which may decide the number where none is named.
         """
-        if strategy.traits.strength == "delta":
-            return self.delta
-        return round(share_for(temperature) if self.share is None else self.share, 2)
+        strength = strategy.traits.strength
+        named: float | None = getattr(self, strength.name)
+        return strength.usual(temperature) if named is None else strength.rounded(named)
 
 
 class ProxyOptions(Options):
@@ -258,11 +245,11 @@ class GenerationOptions(MarkingOptions):
     def _check_strength(self, info: ValidationInfo) -> None:
         """Refuse the strength of another strategy: the text would not be what was asked for."""
         chosen, strategy = self.chosen_strategy, _named("strategy", info)
-        for name in ("delta", "share"):
-            if chosen.traits.strength != name and getattr(self, name) != type(self).model_fields[name].default:
+        for name in dict.fromkeys(each.traits.strength.name for each in Strategy):
+            if chosen not in _with(name) and getattr(self, name) != type(self).model_fields[name].default:
                 raise OptionOutOfRange(
                     f"{_named(name, info)} changes nothing under {chosen}; leave it out, or set {strategy} to "
-                    f"{_strategies_with(name)}"
+                    f"{' or '.join(_with(name))}"
                 )
 
     @property
@@ -279,7 +266,7 @@ class GenerationOptions(MarkingOptions):
     def marking(self) -> dict[str, Any]:
         """The arguments of a logits processor."""
         strategy = self.chosen_strategy
-        return {"strategy": strategy, strategy.traits.strength: self.strength_of(strategy, self.drawn_at)}
+        return {"strategy": strategy, strategy.traits.strength.name: self.strength_of(strategy, self.drawn_at)}
 
     def for_transformers(self) -> dict[str, Any]:
         """The arguments of ``model.generate``."""

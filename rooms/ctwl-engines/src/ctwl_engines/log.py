@@ -155,9 +155,8 @@ def began(policy: Policy, name: str, request: Request, payload: Payload) -> dict
         payload: what it carries; of its codes the beacon's fields are noted alone, for others may stand for people.
     """
     profile, beacon = get_profile(request.profile), Beacon.from_code(payload.carried[0])
-    of_text: dict[str, Any] = {"layout": request.layout, "strategy": str(request.strategy)}
-    if request.strategy.traits.strength == "share":
-        of_text["share"] = request.strength_of(request.strategy)
+    strength = request.strength_of(request.strategy)
+    of_text = {"layout": request.layout, "strategy": str(request.strategy), "strength": strength}
     return {"event": "begin", **_noted(policy, name), "profile": profile.name, **asdict(beacon), **of_text}
 
 

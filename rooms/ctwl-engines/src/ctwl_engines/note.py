@@ -85,7 +85,8 @@ def warn_if_short(request: Request, most: int | None, temperature: float, option
     """
     codes = len(request.codes or (0,))
     profile, most = get_profile(request.profile), most or sys.maxsize
-    how: dict[str, Any] = {"temperature": temperature, "share": request.share}
+    strength = request.strength_of(request.strategy, temperature)
+    how: dict[str, Any] = {"temperature": temperature, "strength": strength}
     warn_of_short_text(profile, request.strategy, codes, most, **how, option=option)
 
 

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from ctwl_encoder import Strategy, share_for
+from ctwl_encoder import Strategy
 from ctwl_encoder.errors import NotLeftToClients, OptionOutOfRange
 from ctwl_encoder.options import BeaconOptions, ProxyOptions, check_beacon, kind_of, strategy_for
 from ctwl_protocol import Beacon, get_profile
@@ -131,8 +131,8 @@ class Policy(Request):
         strategy = strategy_for(named, temperature)
         profile = get_profile(request.profile)
         check_beacon(profile)
-        chosen: dict[str, Any] = {"strategy": strategy, "share": request.share or share_for(temperature)}
-        return request.with_nonces().model_copy(update=chosen)
+        strength = {strategy.traits.strength.name: request.strength_of(strategy, temperature)}
+        return request.with_nonces().model_copy(update={"strategy": strategy, **strength})
 
     def parts(self, vocabulary: Vocabulary, tags: Mapping[int, tuple[Part, bool]] | None = None) -> Parts:
         """What divides a text of a model, and which parts are marked, see :class:`.parts.Parts`."""

@@ -95,7 +95,7 @@ class Marker(ABC):
 
         Args:
             payload: what it is to carry.
-            strength: how strongly it is marked: the share of ``race``, or the nats of ``delta``.
+            strength: how strongly it is marked, see :class:`.strategies.traits.Strength`.
             prompt: the model's tokens before it, as many of the last as may count.
             number: of this text among those of one prompt, where the payload is a beacon whose nonce was drawn; None
                 where the nonce must stay.

@@ -39,7 +39,7 @@ class Columns(NamedTuple):
         codes: int32 (texts,), of the record.
         carried: uint32 (texts, slots), what each slot carries.
         sets: int32 (texts, slots), which colours each slot has, see :meth:`.payload.Seeds.set_of`.
-        strength: float64 (texts,), the share of ``race``, or the nats of ``delta``.
+        strength: float64 (texts,), how strongly each is marked.
         start, length, room: int64 (texts,), where the text's positions begin in the log, how many there are, and how
             many have room.
         call: int64 (texts,), the number of the call that marked the text last; 0 for none.

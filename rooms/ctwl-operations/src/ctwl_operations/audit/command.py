@@ -106,8 +106,8 @@ def _in_words(summary: Summary) -> Iterator[str]:
     if summary.without_end:
         yield f"{summary.without_end:,} marked texts have no end: the server was writing them, or was stopped"
     yield ""
-    for (profile, provider, version, strategy, share), count in sorted(summary.written.items()):
-        how = f"{strategy} {share:g}" if share else strategy
+    for (profile, provider, version, strategy, strength), count in sorted(summary.written.items()):
+        how = f"{strategy} {strength:g}" if strength else strategy
         yield f"written: {count:,} texts by {how}, provider {provider}, version {version}, profile {profile}"
     for reason, count in summary.unmarked.most_common():
         yield f"texts not to be marked: {count:,}, {reason}"

@@ -14,8 +14,8 @@ from ctwl_encoder import FIRST_TOKENS
 
 from ..budget import Budget
 
-_MOST_NATS = 1e9
-"""Of a text. Chosen by hand: no text has so many."""
+_MOST = 1e9
+"""The nats of a text, and the strength of its mark. Chosen by hand: none is so large."""
 
 
 class Nats(BaseModel):
@@ -23,9 +23,9 @@ class Nats(BaseModel):
 
     model_config = ConfigDict(frozen=True, strict=True, allow_inf_nan=False)
 
-    decided: Annotated[float, Field(ge=-_MOST_NATS, le=_MOST_NATS)]
-    repeats: Annotated[float, Field(ge=-_MOST_NATS, le=_MOST_NATS)]
-    reader: Annotated[float, Field(ge=-_MOST_NATS, le=_MOST_NATS)]
+    decided: Annotated[float, Field(ge=-_MOST, le=_MOST)]
+    repeats: Annotated[float, Field(ge=-_MOST, le=_MOST)]
+    reader: Annotated[float, Field(ge=-_MOST, le=_MOST)]
 
 
 class Line(BaseModel):
@@ -49,7 +49,7 @@ class Line(BaseModel):
     marked: NonNegativeInt = 0
     left: dict[str, NonNegativeInt] = {}
     chance: Annotated[float, Field(ge=0, le=1)] = 0.0
-    share: Annotated[float, Field(ge=0, le=1)] | None = None
+    strength: Annotated[float, Field(ge=0, le=_MOST)] | None = None
     nats: Nats | None = None
 
 
@@ -141,7 +141,7 @@ class Summary:
     Attributes:
         days: by the day (UTC) and the digest of the policy under which its texts began or ended.
         policies: what was decided, by the digest.
-        written: marked texts by profile, provider, version, strategy and share; 0 where a strategy has none.
+        written: marked texts by profile, provider, version, strategy and strength; 0 where a line has none.
         accounts: where the evidence of the texts that ended goes.
         gaps: lines that are missing.
         broken: lines that cannot be read.
@@ -204,8 +204,8 @@ class Summary:
         """Plain data: the sums by day and policy, and of all days together."""
         days = [{"day": day, "policy": policy, **vars(sums)} for (day, policy), sums in sorted(self.days.items())]
         counts = ("marked_texts", "unmarked_texts", "ended", "expected_found", "tokens", "marked")
-        names = ("profile", "provider", "version", "strategy", "share", "texts")
-        written = [(*how, share or None, count) for (*how, share), count in sorted(self.written.items())]
+        names = ("profile", "provider", "version", "strategy", "strength", "texts")
+        written = [(*how, strength or None, count) for (*how, strength), count in sorted(self.written.items())]
         own = ("lines", "processes", "first", "last", "complete", "broken", "repeated", "unbegun", "without_end",
                "unmarked", "policies")  # fmt: skip
         budget = self.accounts.budget
@@ -231,7 +231,7 @@ class Summary:
             day.unmarked[line.why or "no reason noted"] += 1
         elif line.event == "begin":
             day.marked_texts += 1
-            self.written[line.profile, line.provider, line.version, line.strategy, line.share or 0.0] += 1
+            self.written[line.profile, line.provider, line.version, line.strategy, line.strength or 0.0] += 1
             self._open.add((line.process, line.line))
         else:
             self._end(line, day)

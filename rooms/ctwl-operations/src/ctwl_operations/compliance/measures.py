@@ -132,8 +132,8 @@ def _written(given: Evidence) -> Iterator[str]:
     for place in range(len(given.log.data["written"])):
         at = f"/written/{place}"
         texts = given.figures.show(given.log, f"{at}/texts", "{:,}")
-        share = given.log.data["written"][place]["share"]
-        how = "" if share is None else f" {given.figures.show(given.log, f'{at}/share', '{:g}')}"
+        strength = given.log.data["written"][place]["strength"]
+        how = "" if strength is None else f" {given.figures.show(given.log, f'{at}/strength', '{:g}')}"
         yield f"{texts} by {given.figures.value(given.log, f'{at}/strategy')}{how}"
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ctwl_encoder import nonces_for
+from ctwl_encoder import Strategy, nonces_for
 from ctwl_encoder.arguments import add_model_options, add_options, asked_options, check_version
 from ctwl_encoder.errors import needing
 from ctwl_encoder.options import (
@@ -30,7 +30,7 @@ from ctwl_protocol.profile import OFFLINE as OFFLINE_PROFILE
 from ctwl_protocol.profile import OFFLINE_MODEL
 from ctwl_protocol.proxy import find_files
 
-from .markings import markings
+from .markings import markings, suiting
 from .options import PlanOptions
 from .prompts import GROUP, OPENINGS, REQUESTS, read_prompts
 from .reading import Reader
@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from .result import Result
 
 _SAMPLING = ("max_new_tokens", "temperature", "top_p", "repetition_penalty", "seed")
+
+_STRENGTHS = {each.traits.strength.name: each for each in Strategy if not each.keeps_distribution}
+"""The options that set the strength of what changes the distribution, each with a strategy that has it."""
 
 _EPILOG = f"""\
 examples:
@@ -81,15 +84,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     sampling = parser.add_argument_group("sampling, as you serve")
     add_options(sampling, GenerationOptions, _SAMPLING)
-    sampling.add_argument(
-        "--delta",
-        metavar="X",
-        dest="deltas",
-        action="append",
-        default=[],
-        help="also try the strategy delta at this strength, in nats; may be repeated (default: 1 and 2 for greedy "
-        "decoding, else none)",
-    )
+    for name, strategy in _STRENGTHS.items():
+        usual = " and ".join(f"{strength:g}" for strength in suiting(strategy, 0))
+        sampling.add_argument(
+            f"--{name}",
+            metavar="X",
+            dest=f"tried_{name}",
+            action="append",
+            default=[],
+            help=f"also try this strength: {strategy.traits.strength.meaning}; may be repeated (default: {usual} for "
+            "greedy decoding, else none)",
+        )
     record = parser.add_argument_group("record")
     add_options(record, BeaconOptions, ("provider", "version", "nonces"))
     add_options(parser.add_argument_group("measurement"), PlanOptions, PlanOptions.model_fields)
@@ -104,14 +109,17 @@ def _measured(arguments: argparse.Namespace) -> Result:
     check_version(arguments)
     options, beacon = asked_options(arguments, GenerationOptions), asked_options(arguments, BeaconOptions)
     texts = asked_options(arguments, PlanOptions).texts
-    deltas = [MarkingOptions.of_command({"delta": given}).delta for given in arguments.deltas]
+    strengths = {
+        name: [getattr(MarkingOptions.of_command({name: each}), name) for each in getattr(arguments, f"tried_{name}")]
+        for name in _STRENGTHS
+    }
     if arguments.profile:
         check_beacon(get_profile(arguments.profile))
     given = read_prompts(arguments.prompt_file) if arguments.prompt_file else None
     if arguments.html:
         check_writable(Path(arguments.html))
-    named = arguments.profile or _profile_at_hand(arguments.model, arguments.proxy)
-    profile = get_profile(named)
+    profile_name = arguments.profile or _profile_at_hand(arguments.model, arguments.proxy)
+    profile = get_profile(profile_name)
     if options.seed is None:
         options = options.model_copy(update={"seed": secrets.randbelow(1 << 31)})
     with needing("torch", "the command"):
@@ -133,7 +141,7 @@ def _measured(arguments: argparse.Namespace) -> Result:
         prompts = list(given or (REQUESTS if chat else OPENINGS))[: -(-texts // GROUP)]
         settings = Settings(
             model=arguments.model,
-            profile=named,
+            profile=profile_name,
             chat=chat,
             prompts=prompts,
             provider=beacon.provider,
@@ -148,7 +156,7 @@ def _measured(arguments: argparse.Namespace) -> Result:
         groups = [prompts[i % len(prompts)] for i in range(settings.texts // GROUP)]
         device = str(encoder.model.device)
         reader = Reader(open_proxy(profile, path=arguments.proxy, device=device))
-        tried = markings(options.temperature, deltas)
+        tried = markings(options.temperature, strengths)
         return measure(encoder, reader, groups, tried, options, settings, progress, _expect)
 
 

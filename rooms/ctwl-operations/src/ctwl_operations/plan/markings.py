@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ctwl_encoder import Strategy, share_for
+from ctwl_encoder import Strategy
 from ctwl_encoder.options import MarkingOptions, strategy_for
 
 
@@ -37,16 +37,6 @@ class Marking:
 PLAIN = Marking()
 """The model's own sampling, beside which all else is put."""
 
-STEP = 0.2
-"""Where tokens are sampled, the default share is tried, and so much less and more. Chosen by hand."""
-
-MOST = 0.95
-"""The largest share that is tried. Chosen by hand: with more, texts of one nonce are nearly one text."""
-
-GREEDY_DELTAS = (1.0, 2.0)
-"""What is tried where nothing is drawn, in nats: the encoder's default, and half of it. Chosen by hand: the caller may
-name others."""
-
 
 def default_marking(temperature: float) -> Marking:
     """What the encoder takes by itself at a temperature; 0 for greedy decoding."""
@@ -55,23 +45,29 @@ def default_marking(temperature: float) -> Marking:
 
 
 def _marking(strategy: Strategy, strength: float) -> Marking:
-    return Marking({"strategy": str(strategy), strategy.traits.strength: strength})
+    return Marking({"strategy": str(strategy), strategy.traits.strength.name: strength})
 
 
-def markings(temperature: float, deltas: Sequence[float] = ()) -> tuple[Marking, ...]:
+def markings(temperature: float, named: Mapping[str, Sequence[float]] | None = None) -> tuple[Marking, ...]:
     """What is tried, the gentlest first: what keeps the distribution, if tokens are drawn, then what changes it.
 
     Args:
         temperature: of sampling; 0 for greedy decoding.
-        deltas: strengths that the caller asks for, in nats, of strategies that change the distribution.
+        named: strengths that the caller asks for, by the option that sets them, in place of those that suit.
     """
-    nats = sorted(set(deltas)) or ([] if temperature else GREEDY_DELTAS)
-    usual = share_for(temperature)
-    shares = [round(share, 2) for share in (usual - STEP, usual, min(usual + STEP, MOST))]
-    ways = sorted(Strategy, key=lambda strategy: not strategy.keeps_distribution)
-    return tuple(
-        _marking(strategy, strength)
-        for strategy in ways
-        if temperature or not strategy.keeps_distribution
-        for strength in (shares if strategy.traits.strength == "share" else nats)
-    )
+    found = list[Marking]()
+    for strategy in sorted(Strategy, key=lambda strategy: not strategy.keeps_distribution):
+        asked = sorted(set((named or {}).get(strategy.traits.strength.name, ())))
+        if temperature or not strategy.keeps_distribution:
+            found += [_marking(strategy, strength) for strength in asked or suiting(strategy, temperature)]
+    return tuple(found)
+
+
+def suiting(strategy: Strategy, temperature: float) -> list[float]:
+    """The strengths that suit: the default and a step less; a step more too, where that costs no quality."""
+    strength = strategy.traits.strength
+    usual = strength.usual(temperature)
+    if strategy.keeps_distribution:
+        more = min(usual + strength.step, strength.bounds["le"])
+        return [strength.rounded(each) for each in (usual - strength.step, usual, more)]
+    return [] if temperature else [usual - strength.step, usual]

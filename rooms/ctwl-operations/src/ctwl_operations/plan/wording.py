@@ -169,7 +169,8 @@ def _what_helps(result: Result) -> list[str]:
     told = ["That is fewer than nine in ten."]
     if row.tokens < most / 2:
         told.append(f"Half of the texts end after {row.tokens:.0f} tokens or fewer, and short texts carry little.")
-    helps = "a larger --delta"
+    strategy = row.marking.strategy
+    helps = f"a larger --{strategy.traits.strength.name}" if strategy else ""
     if result.settings.sampling["temperature"]:
         helps = "a higher temperature or top-p"
         told.append(

@@ -135,7 +135,12 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
         """
         strategy = strategy_for(self.strategy, temperature)
         return needed_tokens(
-            self._profile_used(), strategy, self._codes(), alpha, temperature=temperature, share=self.share
+            self._profile_used(),
+            strategy,
+            self._codes(),
+            alpha,
+            temperature=temperature,
+            strength=self.strength_of(strategy, temperature),
         )
 
     def _codes(self) -> int:
@@ -182,13 +187,13 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
         bridge = self.open_bridge()
         if sampling is not None and sampling.longest is not None:
             (option, most), drawn_at = sampling.longest, sampling.temperature
-            how: dict[str, Any] = {"temperature": drawn_at, "share": self.share}
+            how: dict[str, Any] = {"temperature": drawn_at, "strength": self.strength_of(strategy, drawn_at)}
             warn_of_short_text(self._profile_used(), strategy, self._codes(), most, **how, option=option)
         return CTWLLogitsProcessor(
             bridge,
             self.payloads() or (lambda: Payload((Beacon.fresh(self.provider, self.version, self._nonces()).code,))),
             strategy=strategy,
-            **{strategy.traits.strength: self.strength_of(strategy, sampling.temperature if sampling else 1.0)},
+            **{strategy.traits.strength.name: self.strength_of(strategy, sampling.temperature if sampling else 1.0)},
             nonces=self._nonces() if self.records is None else NONCE_COUNT,
         )
 
