@@ -194,7 +194,9 @@ def evidence(options: Options, proxy: Proxy, strategy: str) -> Iterator[Evidence
         for temperature, top_p in SETTINGS:
             writing = Writing(model, temperature, top_p, tokens, strategy, options.seed, options.batch)
             for answer in tracked(writing.answers(prompts(model, options.texts)), f"weighing, {model}, {strategy}"):
-                yield Evidence.of(proxy, answer.whole.text, answer.whole.beacon.code, options.tokens)
+                found = Evidence.of(proxy, answer.whole.text, answer.whole.beacon.code, options.tokens)
+                if len(found.places):  # an answer of a few words has none
+                    yield found
 
 
 @experiment(
