@@ -52,6 +52,11 @@ def test_clients_may_be_left_the_switch_alone_or_all(asked: dict[str, Any]) -> N
     assert policy(clients="any").request(asked, 1.0) is not None or asked == {"ctwl_strategy": "off"}
 
 
+def test_a_strategy_that_there_is_not_is_refused_with_those_that_are_left() -> None:
+    with pytest.raises(OptionOutOfRange, match=r"ctwl_strategy is 'none'; clients may choose off$"):
+        policy(clients="off").request({"ctwl_strategy": "none"}, 1.0)
+
+
 @pytest.mark.parametrize(
     ("clients", "fits", "refused"),
     [
@@ -140,7 +145,7 @@ def test_codes_of_a_requests_own_have_a_layout_of_their_own() -> None:
         ({"layout": 2, "codes": [43_211, 7]}, {"ctwl_version": 4}, "a beacon of your own needs ctwl_provider"),
         ({"provider": 42}, {"ctwl_delta": 0}, "ctwl_delta is 0; it must be a number"),
         ({}, {"ctwl_provider": "x"}, "ctwl_provider is 'x'; it must be a whole number"),
-        ({}, {"ctwl_strategy": "loud"}, f"ctwl_strategy is 'loud'; it must be one of {', '.join(Strategy)}"),
+        ({}, {"ctwl_strategy": "loud"}, f"ctwl_strategy is 'loud'; clients may choose off or {' or '.join(Strategy)}"),
         ({"layout": 2, "codes": [43_211, 7]}, {"ctwl_nonce": 5}, "a beacon of your own needs ctwl_provider"),
         ({}, {"ctwl_provider": 42, "ctwl_layout": 3}, "ctwl_layout goes with ctwl_codes; give both"),
         ({}, {"ctwl_provider": 42, "ctwl_layout": "foo"}, "ctwl_layout is 'foo'; it must be a whole number"),

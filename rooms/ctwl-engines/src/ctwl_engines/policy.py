@@ -111,9 +111,12 @@ class Policy(Request):
         for name in own:
             if name not in self._left:
                 raise self._refusal(PREFIX + name)
-        if own.get("strategy") == OFF:
+        if (asked := own.get("strategy")) == OFF:
             self._judge("strategy", OFF)
             return None
+        if asked not in (None, *Strategy):
+            left = _in_words(self._left["strategy"] or tuple(Strategy))
+            raise OptionOutOfRange(f"{PREFIX}strategy is {asked!r:.80}; clients may choose {left}")
         request = self._merged(own)
         for name in own:
             self._judge(name, getattr(request, name))
