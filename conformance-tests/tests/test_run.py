@@ -186,9 +186,7 @@ def test_junit_counts_as_the_report_does(sound: tuple[int, Report, Path], odd: t
             assert len(list(document.iter(tag))) == sum(r.verdict == verdict for r in report.results) + verdicts
 
 
-def test_the_page_shows_the_matrix_and_nothing_runs_in_it(
-    sound: tuple[int, Report, Path], odd: tuple[int, Report, Path]
-) -> None:
+def test_the_page_has_the_matrix_and_no_scripts(sound: tuple[int, Report, Path], odd: tuple[int, Report, Path]) -> None:
     page = (sound[2] / "report.html").read_text()
     assert "encoders by decoders" in page and "round-trip 5/5" in " ".join(page.split())
     page = (odd[2] / "report.html").read_text()
@@ -264,9 +262,7 @@ def test_who_shows_its_own_fault_does_not_speak_against_its_partner(
     assert of(report, sound)[judged] == "not tested"
 
 
-def test_exceptions_are_strict(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], odd: tuple[int, Report, Path]
-) -> None:
+def test_xfail_is_strict(tmp_path: Path, capsys: pytest.CaptureFixture[str], odd: tuple[int, Report, Path]) -> None:
     command = f"{shlex.quote(sys.executable)} {odd[2] / 'odd.py'}"
     failed = [result.id for result in odd[1].results if result.verdict == "failed"]
     crashed = next(result.id for result in odd[1].results if result.verdict == "errored")
@@ -303,9 +299,7 @@ def test_what_does_not_start_fails_alone(tmp_path: Path, capsys: pytest.CaptureF
     assert "toy, encoder: not tested: no case of round-trip was run and passed" in capsys.readouterr().out
 
 
-def test_why_it_did_not_start_is_said_whatever_cases_are_asked_for(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_why_it_did_not_start_is_said_for_any_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "left").write_text("vector/units/* in work\n")
     for options in (["--only", "vector/units/*"], ["--skip", str(tmp_path / "left")]):
         status, report = run(tmp_path, "--decoder", "/no/such/decoder", *options)

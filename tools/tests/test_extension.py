@@ -127,9 +127,7 @@ def action(popup: Any, what: str) -> Any:
 
 @IN_CHROMIUM
 @pytest.mark.slow
-def test_the_main_text_of_a_page_is_read_and_its_passage_marked(
-    browser: Browser, opened: Any, decoder: Decoder
-) -> None:
+def test_the_main_text_of_a_page_is_read_and_marked(browser: Browser, opened: Any, decoder: Decoder) -> None:
     page = opened("article")
     popup = browser.press(page)
     popup.wait()
@@ -228,9 +226,7 @@ def test_what_is_not_seen_is_not_read_and_the_page_stays_as_it_was(opened: Any, 
 
 @IN_CHROMIUM
 @pytest.mark.slow
-def test_places_are_counted_in_characters_however_deep_the_words_are(
-    browser: Browser, opened: Any, folder: Path
-) -> None:
+def test_places_are_characters_however_deep_the_words_are(browser: Browser, opened: Any, folder: Path) -> None:
     page = opened("empty")
     page.evaluate(
         """() => {
@@ -248,9 +244,7 @@ def test_places_are_counted_in_characters_however_deep_the_words_are(
 
 @IN_CHROMIUM
 @pytest.mark.slow
-def test_whom_to_ask_is_told_as_on_the_page_and_nothing_is_sent(
-    browser: Browser, opened: Any, site: str, tmp_path: Path
-) -> None:
+def test_whom_to_ask_is_told_and_nothing_is_sent(browser: Browser, opened: Any, site: str, tmp_path: Path) -> None:
     for name, data in extension.files(registry=TRUSTED).items():
         (tmp_path / name).write_bytes(data)
     asked: list[str] = []

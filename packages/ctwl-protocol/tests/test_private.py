@@ -126,9 +126,7 @@ def test_a_published_key_under_another_name_is_public_too() -> None:
 
 
 @pytest.mark.parametrize("key", [public_key(name) for name in ("com.example.mark.1", *published_names())])
-def test_a_key_that_the_public_knows_is_neither_written_nor_derived_from_nor_committed_to(
-    key: bytes, tmp_path: Path
-) -> None:
+def test_a_key_that_the_public_knows_is_not_written_derived_from_or_committed_to(key: bytes, tmp_path: Path) -> None:
     """Whoever certified the public key under a name of their own would own every text of everybody."""
     posing = OWN.model_copy(update={"key": key})
     for attempt in (
@@ -312,9 +310,7 @@ def test_a_model_folder_becomes_a_proxy(
     assert (made.proxy.source, made.proxy.tensors_sha256) == (None, None)
 
 
-def test_a_model_that_transformers_saved_is_its_own_proxy(
-    tmp_path: Path, gpt2_tokenizer_files: dict[str, Path]
-) -> None:
+def test_a_model_saved_by_transformers_is_its_own_proxy(tmp_path: Path, gpt2_tokenizer_files: dict[str, Path]) -> None:
     """LM_proxy = LLM: what the profile opens weighs the vocabulary as the model itself does."""
     import numpy as np
     import torch
@@ -403,9 +399,7 @@ def test_every_splitting_rule_is_told_from_the_others(folder: Path, rule: str) -
     ],
     ids=lambda value: str(value)[:60],
 )
-def test_a_model_that_no_profile_can_state_is_refused(
-    folder: Path, config: dict[str, object], change: dict[str, object]
-) -> None:
+def test_a_model_of_no_profile_is_refused(folder: Path, config: dict[str, object], change: dict[str, object]) -> None:
     (folder / "config.json").write_text(json.dumps(config | change))
     with pytest.raises(ProxyMalformed):
         read_model(folder, "gpt2")

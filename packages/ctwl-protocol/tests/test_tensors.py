@@ -122,9 +122,7 @@ def test_a_gguf_file_of_another_model_is_refused(tmp_path: Path, family: str, na
 
 
 @pytest.mark.slow
-def test_the_wheels_file_has_the_tensors_whose_digest_the_profile_states(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_wheels_file_has_the_tensors_of_the_profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CTWL_CACHE", str(tmp_path))
     profile = get_profile("org.ctwl.smollm2-135m.1")
     assert isinstance(profile.proxy, ProxyModel)

@@ -153,9 +153,7 @@ def test_a_code_is_found_with_its_place_and_p_value(decoder: Decoder, job: Job, 
     assert not parts_of(out).exists()
 
 
-def test_a_row_is_the_decoders_report(
-    job: Job, decoder: Decoder, settings: Settings, marked: str, tmp_path: Path
-) -> None:
+def test_rows_are_as_decoded(job: Job, decoder: Decoder, settings: Settings, marked: str, tmp_path: Path) -> None:
     texts = [marked[i : i + 300] for i in range(0, 500, 40)] + ["", PLAIN]
     out = tmp_path / "out.parquet"
     job([jsonl(tmp_path / "a.jsonl", texts)], out)
@@ -169,9 +167,7 @@ def test_a_row_is_the_decoders_report(
         assert row["record"] == (report.record.model_dump(include=known) if report.record else None)
 
 
-def test_the_screen_lets_hardly_any_but_marked_documents_pass(
-    job: Job, settings: Settings, marked: str, tmp_path: Path
-) -> None:
+def test_the_screen_lets_marked_documents_pass(job: Job, settings: Settings, marked: str, tmp_path: Path) -> None:
     corpus = jsonl(tmp_path / "a.jsonl", [PLAIN, PLAIN + marked, "short"])
     job([corpus], tmp_path / "full")
     summary = job([corpus], tmp_path / "screened", replace(settings, screen=0.01))
@@ -479,9 +475,7 @@ def test_what_is_done_is_not_done_again(decoder: Decoder, begun: Callable[..., S
     assert [row["row"] for row in rows(tmp_path / "o")] == list(range(20))
 
 
-def test_a_part_that_does_not_hold_its_documents_is_made_again(
-    decoder: Decoder, begun: Callable[..., Summary], tmp_path: Path
-) -> None:
+def test_a_part_that_is_wrong_is_made_anew(decoder: Decoder, begun: Callable[..., Summary], tmp_path: Path) -> None:
     first, second = sorted(parts_of(tmp_path / "o").glob("part-*"))
     first.write_bytes(second.read_bytes())
     second.write_bytes(b"PAR1 torn")
@@ -549,9 +543,7 @@ def test_a_new_file_is_named_where_a_scan_goes_on(job: Job, tmp_path: Path) -> N
     assert "input" not in str(refused.value)
 
 
-def test_files_that_are_not_read_are_named_and_no_success(
-    profile_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_files_not_read_are_named(profile_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     corpus = tmp_path / "corpus"
     corpus.mkdir()
     for name in ("a.txt", "b.md", "c.html"):
@@ -978,9 +970,7 @@ def test_the_help_teaches_without_pyarrow(capsys: pytest.CaptureFixture[str], mo
 @pytest.mark.parametrize(
     ("given", "said"), [("seven", "42:3"), ("1:", "42:3"), ("1024", "provider"), ("1:16", "version")]
 )
-def test_a_beacon_that_is_none_is_a_slip_in_the_command(
-    given: str, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_beacon_that_is_none_is_a_slip(given: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         main(["corpus", "--out", "found", "--beacon", given])
     assert stopped.value.code == 2

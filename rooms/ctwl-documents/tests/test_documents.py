@@ -200,9 +200,7 @@ def test_a_file_is_opened_whatever_it_is_called(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("font", "width", "align"), [("Times-Roman", 45, 0), ("Helvetica", 40, 0), ("Times-Roman", 45, 4)]
 )
-def test_narrow_columns_of_a_pdf_are_read_as_running_text(
-    decoder: Decoder, font: str, width: float, align: int
-) -> None:
+def test_narrow_columns_of_a_pdf_are_running_text(decoder: Decoder, font: str, width: float, align: int) -> None:
     alone = [p_value(decoder, text) for text in TEXTS]
     found = [p_value(decoder, words(pdf(text, font, width, align=align))) for text in TEXTS]
     near = [paid < 100 * best for paid, best in zip(found, alone, strict=True)]
@@ -647,9 +645,7 @@ def test_of_several_texts_each_gets_a_line(tmp_path: Path, capsys: pytest.Captur
         read_text(str(tmp_path / "b.zip"))
 
 
-def test_a_mail_is_reported_in_full_and_its_attachments_in_lines(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_mail_is_reported_in_full_attachments_in_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = EmailMessage()
     found["From"], found["Date"] = "ann@example.org", "Thu, 26 Nov 2026 10:00:00 +0000"
     found.set_content(LETTER, cte="base64")
@@ -664,9 +660,7 @@ def test_a_mail_is_reported_in_full_and_its_attachments_in_lines(
     assert [each["name"] for each in json.loads(capsys.readouterr().out)] == [str(path), f"{path}/logo.png"]
 
 
-def test_the_exit_status_tells_what_was_not_read_from_what_was_not_found(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_exit_status_tells_unread_files_from_unmarked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     human = tmp_path / "human.txt"
     human.write_text("No model wrote this short text.", encoding="utf-8")
     assert main([*LIGHT, "--json", str(human), str(human)]) == 1

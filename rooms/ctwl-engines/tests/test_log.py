@@ -164,9 +164,7 @@ def test_lines_that_wait_for_a_slow_disk_are_written_together(tmp_path: Path, mo
     assert [line["line"] for line in lines_of(tmp_path / "log")] == list(range(102))
 
 
-def test_a_log_that_is_cut_to_nothing_while_a_line_is_written_loses_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_log_that_is_cut_while_a_line_is_written_loses_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As logrotate does it with ``copytruncate``: here after the size was looked up."""
     log, found = tmp_path / "log", os.fstat
 
@@ -223,9 +221,7 @@ def test_a_line_with_a_chance_that_is_none_is_no_line(tmp_path: Path, chance: st
     assert parse_line(end.replace(b"0.25", chance.encode())) is None
 
 
-def test_an_audit_sums_by_day_and_policy_and_finds_what_is_missing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_audit_sums_by_day_and_policy_and_finds_gaps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "log"
     for decided in (policy(path), policy(path, clients="off")):
         log = TextLog(decided, wait=True)
@@ -276,9 +272,7 @@ def test_a_log_may_have_byte_order_marks_and_empty_lines(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("content", [None, b"", b"{}\n"])
-def test_a_file_that_is_no_log_is_an_error(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes | None
-) -> None:
+def test_another_file_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes | None) -> None:
     if content is not None:
         (tmp_path / "log").write_bytes(content)
     assert main(["audit", str(tmp_path / "log")]) == 2

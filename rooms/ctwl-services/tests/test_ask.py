@@ -119,9 +119,7 @@ def test_the_whole_text_is_sent_where_that_is_asked_for(
     assert question["text"] == RECORDED.read_text(encoding="utf-8") and question["keep_days"] == 7
 
 
-def test_a_text_without_a_signpost_is_routed_to_all(
-    trusted: Trusted, plain: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_text_without_signpost_goes_to_all(trusted: Trusted, plain: str, capsys: pytest.CaptureFixture[str]) -> None:
     hosts = ["one.example", "two.example", "three.example", "four.example"]
     refusal = sending(http(b'{"code": "token-refused", "message": "who?"}', "401 Unauthorized"))
     plays = [
@@ -217,9 +215,7 @@ def test_an_empty_text_is_not_asked_about(
     assert (status, out) == (2, "") and "the text is empty" in err and "would be sent" not in err
 
 
-def test_a_local_host_is_local_in_capitals_too(
-    trusted: Trusted, detector: Played, plain: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_hosts_have_no_case(trusted: Trusted, detector: Played, plain: str, capsys: pytest.CaptureFixture[str]) -> None:
     (given,) = local(detector)
     status, _, _ = asked(capsys, plain, "--provider", "700", "--yes", given.replace(HOST, HOST.upper()))
     assert status == 0 and len(detector.requests) == 1
@@ -346,9 +342,7 @@ def form() -> dict[str, str]:
     return {"text": text, "provider": "700", "token": CONSENTS.token(700, text), "consent": "yes"}
 
 
-def test_a_page_asks_after_a_tick_and_shows_no_words_as_they_are(
-    asking: tuple[httpx.Client, Played], form: dict[str, str]
-) -> None:
+def test_a_page_asks_after_a_tick_and_escapes_words(asking: tuple[httpx.Client, Played], form: dict[str, str]) -> None:
     client, detector = asking
     reply = client.post("/ask", data={**form, "text": form["text"].replace("\n", "\r\n")})
     assert "form-action 'none'" in reply.headers["content-security-policy"]
@@ -397,9 +391,7 @@ def test_every_route_that_acts_refuses_a_page_of_another_site(
     assert len(detector.requests) == before
 
 
-def test_the_services_own_pages_programs_and_links_are_let_in(
-    asking: tuple[httpx.Client, Played], form: dict[str, str]
-) -> None:
+def test_own_pages_programs_and_links_are_let_in(asking: tuple[httpx.Client, Played], form: dict[str, str]) -> None:
     client, _ = asking
     own = [{}, {"sec-fetch-site": "same-origin"}, {"origin": f"http://{client.base_url.netloc.decode()}"}]
     for headers in own:

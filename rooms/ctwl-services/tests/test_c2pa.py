@@ -260,9 +260,7 @@ def test_a_bad_body_has_the_status_of_the_api(client: httpx.Client, body: bytes)
         ("text/plain", b"a " * 20_000, "", 413),
     ],
 )
-def test_a_bad_asset_has_the_status_of_the_api(
-    client: httpx.Client, kind: str, body: bytes, query: str, status: int
-) -> None:
+def test_a_bad_asset_has_its_status(client: httpx.Client, kind: str, body: bytes, query: str, status: int) -> None:
     answer = client.post(f"/matches/byContent?{query}", content=body, headers={"content-type": kind})
     assert answer.status_code == status and answer.json().keys() == {"code", "message"}
 
@@ -308,9 +306,7 @@ def test_the_routes_keep_what_their_schema_promises(client: httpx.Client, mode: 
         [binding(1, endpoint="javascript:alert(1)")],
     ],
 )
-def test_a_file_of_other_bindings_ends_the_command(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], document: Any
-) -> None:
+def test_another_file_ends_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], document: Any) -> None:
     path = tmp_path / "bindings.json"
     path.write_text(json.dumps(document))
     assert main(["--port", "0", "--profile", ALG, "--manifests", str(path)]) == 2

@@ -106,9 +106,7 @@ def read(page: sync_api.Page, text: str) -> None:
     page.get_by_role("button", name=READ).click()
 
 
-def test_the_language_model_reads_what_the_page_has_read(
-    opened: Callable[[str], sync_api.Page], public_url: str
-) -> None:
+def test_the_model_reads_what_the_page_has_read(opened: Callable[[str], sync_api.Page], public_url: str) -> None:
     """First the page by itself, then the service; each says so in the details."""
     page = opened(public_url)
     page.get_by_role("button", name="Show a text by a person").click()
@@ -128,9 +126,7 @@ def test_the_language_model_reads_what_the_page_has_read(
     assert say("means-quick") not in page.locator("#means").inner_text()
 
 
-def test_a_text_that_is_too_long_for_the_service_is_still_read_by_the_page(
-    opened: Callable[[str], sync_api.Page], public_url: str
-) -> None:
+def test_a_text_too_long_for_the_service_is_still_read(opened: Callable[[str], sync_api.Page], public_url: str) -> None:
     page = opened(public_url)
     read(page, HUMAN * 2)
     page.get_by_role("button", name=WHOLE).click()
