@@ -143,6 +143,7 @@ def test_the_command_and_the_settings_have_the_same_defaults(monkeypatch: pytest
         {"beacons": ()},
         {"beacons": ((1, 1),), "all_codes": True},
         {"profiles": ()},
+        {"profiles": [small(code_bits=10)]},
         {"profiles": "org.ctwl.toy.1"},
     ],
 )

@@ -97,12 +97,6 @@ def examples() -> dict[str, str]:
     }
 
 
-def test_the_page_has_an_example_of_ten_lines_for_each_library() -> None:
-    assert sorted(examples()) == sorted(["", *LIBRARIES])
-    for code in examples().values():
-        assert len([line for line in code.splitlines() if line]) <= 10
-
-
 HERE = [name for name in LIBRARIES if find_spec(name)]
 
 
