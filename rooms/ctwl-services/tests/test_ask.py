@@ -15,7 +15,7 @@ import httpx
 import pytest
 from detectors import FOUND, Played, answering, body_of, http, playing, sending
 from running_service import serving
-from test_signposts import OFFLINE, RECORDED, TRUSTED, URL, trusting
+from test_signposts import OFFLINE, RECORDED, TRUSTED, URL, signed, trusting, with_provider
 
 from ctwl_decoder import Decoder
 from ctwl_decoder.command import main
@@ -25,9 +25,8 @@ from ctwl_decoder.report.html import html_report
 from ctwl_operations.registry import drafts
 from ctwl_protocol.environment import REGISTRY
 from ctwl_protocol.proxy import open_proxy
-from ctwl_protocol.registry import Envelope, Trusted, keys
+from ctwl_protocol.registry import Trusted
 from ctwl_protocol.registry.store import save_trusted
-from ctwl_protocol.registry.workflow import begin
 from ctwl_services.ask.asking import ask_all, queries, together
 from ctwl_services.ask.model import Reply
 from ctwl_services.ask.wire import Network
@@ -45,19 +44,9 @@ def naming(hosts: Sequence[str]) -> Trusted:
     trusted = trusting()
     registry = trusted.registry
     for code, host in enumerate(hosts, 800):
-        entry = {
-            "code": code,
-            "name": f"Provider {host.split('.')[0].title()}",
-            "contact": f"mail@{host}",
-            "until": None,
-        }
-        entry |= {"state": "active", "since": registry.issued, "models": [], "epochs": []}
-        registry = drafts.set_detector(
-            drafts.add(registry, "provider", **entry), code, {"scheme": "Own", "url": f"https://{host}/detect"}
-        )
-    signers = (keys.test_key(0), keys.test_key(1))
-    documents = zip((trusted.root, registry), signers, strict=True)
-    return begin(*(Envelope.unsigned(document).sign(key).to_bytes() for document, key in documents))
+        registry = with_provider(registry, code, f"Provider {host.split('.')[0].title()}", f"mail@{host}")
+        registry = drafts.set_detector(registry, code, {"scheme": "Own", "url": f"https://{host}/detect"})
+    return signed(trusted.root, registry)
 
 
 @pytest.fixture

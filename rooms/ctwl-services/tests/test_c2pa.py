@@ -80,9 +80,6 @@ def test_the_entry_names_the_profile_and_has_what_the_list_asks_for() -> None:
     assert about.keys() == {"description", "dateEntered", "contact", "informationalUrl"}
     assert datetime.datetime.fromisoformat(about["dateEntered"]).tzinfo is not None
     assert about["informationalUrl"].endswith("interop/c2pa/README.md")
-    page = ENTRY.with_name("README.md").read_text(encoding="utf-8")  # has what issue 71 of the list asks for
-    assert all(f"**{each}.**" in page for each in ("Name", "Format", "What it is", "How to find it"))
-    assert entry["alg"] in page and f"`{value_of_codes((43207,))}`" in page
 
 
 @pytest.mark.skipif(

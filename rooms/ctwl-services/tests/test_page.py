@@ -6,7 +6,6 @@ import io
 import os
 import pydoc_data.topics
 import re
-import shutil
 import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,13 +24,10 @@ from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_services.serve.limits import Limits
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-CHROMIUM = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None)
+from chromium import CHROMIUM, QUIET  # noqa: E402
+
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
 
-QUIET = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 HUMAN = pydoc_data.topics.topics["exceptions"][:900]
 LIMITS = Limits(characters=1500, body=16 << 10)
 READ, WHOLE = "Look for a watermark", "Read it with the language model too"
