@@ -207,27 +207,30 @@ def test_narrow_columns_of_a_pdf_are_running_text(decoder: Decoder, font: str, w
     assert sum(p <= 1e-4 for p in found) == 9 and sum(near) >= 7, (found, alone)
 
 
-def test_columns_that_a_program_draws_line_by_line_are_read_one_after_the_other() -> None:
+def drawn(*placed: tuple[float, float, str]) -> bytes:
+    """A PDF of lines, each at its place."""
     sheet = io.BytesIO()
-    drawn = canvas.Canvas(sheet)
-    left, right = (
-        ["The first column", "goes down here", "and ends."],
-        ["The second one", "stands beside it", "on its right."],
-    )
-    for row, (one, other) in enumerate(zip(left, right, strict=True)):
-        drawn.drawString(60, 700 - 14 * row, one)
-        drawn.drawString(200, 700 - 14 * row, other)
-    drawn.save()
-    assert words(sheet.getvalue()).replace("\n", " ").split() == " ".join(left + right).split()
+    page = canvas.Canvas(sheet)
+    for left, up, line in placed:
+        page.drawString(left, up, line)
+    page.save()
+    return sheet.getvalue()
+
+
+def below_each_other(*shown: str, left: float = 60) -> list[tuple[float, float, str]]:
+    return [(left, 700 - 14 * row, line) for row, line in enumerate(shown)]
+
+
+def test_columns_that_a_program_draws_line_by_line_are_read_one_after_the_other() -> None:
+    left = ["The first column", "goes down here", "and ends."]
+    right = ["The second one", "stands beside it", "on its right."]
+    rows = zip(below_each_other(*left), below_each_other(*right, left=200), strict=True)
+    assert words(drawn(*(line for row in rows for line in row))).split() == " ".join(left + right).split()
 
 
 def test_a_word_that_was_divided_at_a_line_end_of_a_pdf_becomes_one() -> None:
-    sheet = io.BytesIO()
-    drawn = canvas.Canvas(sheet)
-    for row, line in enumerate(["A long and inter-", "esting sentence is", "set in a narrow co-", "lumn of a paper."]):
-        drawn.drawString(60, 700 - 14 * row, line)
-    drawn.save()
-    assert words(sheet.getvalue()) == "A long and interesting sentence is set in a narrow column of a paper."
+    shown = below_each_other("A long and inter-", "esting sentence is", "set in a narrow co-", "lumn of a paper.")
+    assert words(drawn(*shown)) == "A long and interesting sentence is set in a narrow column of a paper."
 
 
 def test_lines_of_a_script_without_spaces_are_joined_without_spaces() -> None:
@@ -240,12 +243,8 @@ def test_lines_of_a_script_without_spaces_are_joined_without_spaces() -> None:
 
 
 def test_lines_that_the_writer_ended_stay_lines() -> None:
-    sheet = io.BytesIO()
-    drawn = canvas.Canvas(sheet)
-    for row, line in enumerate(["Milk", "Bread", "Two pounds of butter from the farm", "Salt", "Tea"]):
-        drawn.drawString(60, 700 - 14 * row, line)
-    drawn.save()
-    assert lines(words(sheet.getvalue())) == ["Milk", "Bread", "Two pounds of butter from the farm", "Salt", "Tea"]
+    shown = ["Milk", "Bread", "Two pounds of butter from the farm", "Salt", "Tea"]
+    assert lines(words(drawn(*below_each_other(*shown)))) == shown
 
 
 def test_opened_html_shows_its_words_and_no_tags() -> None:

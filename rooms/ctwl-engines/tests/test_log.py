@@ -91,6 +91,13 @@ def written(log: TextLog, decided: Policy, *, end: bool = True, chance: float = 
         log.write([finished(begun, line, places, chance, EVIDENCE)])
 
 
+def log_of_a_text(path: Path, chance: float = 0.9) -> list[bytes]:
+    """The lines of a log of one text."""
+    decided = policy(path)
+    written(TextLog(decided, wait=True), decided, chance=chance)
+    return path.read_bytes().splitlines()
+
+
 def test_a_line_says_what_was_written_and_no_word_of_it(tmp_path: Path) -> None:
     decided = policy(tmp_path / "log")
     log = TextLog(decided, wait=True)
@@ -118,9 +125,7 @@ def test_a_line_says_what_was_written_and_no_word_of_it(tmp_path: Path) -> None:
 
 def test_lines_without_evidence_have_no_budget(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A log of before: a mean is of the texts whose lines say it."""
-    decided = policy(tmp_path / "log")
-    log = TextLog(decided, wait=True)
-    written(log, decided)
+    log_of_a_text(tmp_path / "log")
     lines = lines_of(tmp_path / "log")
     older = tmp_path / "older"
     for line in lines:
@@ -214,9 +219,7 @@ def test_an_audit_sums_what_the_encoder_expects(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("chance", ["1.5", "-1", "NaN", '"0.5"'])
 def test_a_line_with_a_chance_that_is_none_is_no_line(tmp_path: Path, chance: str) -> None:
-    decided = policy(tmp_path / "log")
-    written(TextLog(decided, wait=True), decided, chance=0.25)
-    end = (tmp_path / "log").read_bytes().splitlines()[-1]
+    end = log_of_a_text(tmp_path / "log", chance=0.25)[-1]
     assert parse_line(end) is not None
     assert parse_line(end.replace(b"0.25", chance.encode())) is None
 
@@ -255,9 +258,7 @@ def test_an_audit_sums_by_day_and_policy_and_finds_gaps(tmp_path: Path, capsys: 
 
 
 def test_the_beginning_of_a_process_is_missed_too(tmp_path: Path) -> None:
-    decided = policy(tmp_path / "log")
-    written(TextLog(decided, wait=True), decided)
-    lines = (tmp_path / "log").read_bytes().splitlines()
+    lines = log_of_a_text(tmp_path / "log")
     summary = Summary.of(lines[2:])
     end = parse_line(lines[2])
     assert end is not None
@@ -265,9 +266,7 @@ def test_the_beginning_of_a_process_is_missed_too(tmp_path: Path) -> None:
 
 
 def test_a_log_may_have_byte_order_marks_and_empty_lines(tmp_path: Path) -> None:
-    decided = policy(tmp_path / "log")
-    written(TextLog(decided, wait=True), decided)
-    lines = (tmp_path / "log").read_bytes().splitlines()
+    lines = log_of_a_text(tmp_path / "log")
     assert Summary.of([b"\xef\xbb\xbf" + lines[0], b"\n", *lines[1:]]).complete
 
 
