@@ -492,16 +492,8 @@ def test_a_level_outside_its_range_is_refused(decoder: Decoder, alpha: float) ->
 @pytest.mark.slow
 def test_the_command_is_a_program(marked: str, tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text(marked, encoding="utf-8")
-    command = [
-        sys.executable,
-        "-m",
-        "ctwl_decoder",
-        "--profile",
-        "org.ctwl.smollm2-135m.1",
-        "--json",
-        str(tmp_path / "text.txt"),
-    ]
-    found = subprocess.run(command, capture_output=True, check=False)
+    asked = ["--profile", "org.ctwl.smollm2-135m.1", "--json", str(tmp_path / "text.txt")]
+    found = subprocess.run([sys.executable, "-m", "ctwl_decoder", *asked], capture_output=True, check=False)
     report = json.loads(found.stdout)
     assert report.keys() >= FIELDS
     assert (found.returncode, report["detected"], report["provider"], report["version"]) == (0, True, 700, 9)
@@ -540,31 +532,20 @@ def test_a_terminal_is_no_text_to_read(monkeypatch: pytest.MonkeyPatch, capsys: 
     assert "name a text, or - for standard input" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "stdin", "code"),
-    [
-        (["/nowhere/text.txt"], b"", "input-unreadable"),
-        (["/"], b"", "input-too-large"),
-        (["-"], b"caf\xe9 au lait", "not-text"),
-        (["-"], b"\x7fELF\x02\x01\x01\x00\x00", "not-opened"),
-        (["-"], b"a" * ((1 << 22) + 1), "input-too-large"),
-        (["--profile", "org.nobody.1", "-"], b"text", "profile-unknown"),
-        (["--alpha", "2", "-"], b"text", "option-out-of-range"),
-        (["--layout", "shop", "-"], b"text", "layout-unknown"),
-        (["--keys", "/nowhere/our.keys", "-"], b"text", "key-file-malformed"),
-    ],
-    ids=[
-        "no file",
-        "a folder",
-        "latin-1",
-        "binary",
-        "too large",
-        "unknown profile",
-        "bad level",
-        "no such layout",
-        "no keys",
-    ],
-)
+BAD_INPUT: dict[str, tuple[list[str], bytes, str]] = {
+    "no file": (["/nowhere/text.txt"], b"", "input-unreadable"),
+    "a folder": (["/"], b"", "input-too-large"),
+    "latin-1": (["-"], b"caf\xe9 au lait", "not-text"),
+    "binary": (["-"], b"\x7fELF\x02\x01\x01\x00\x00", "not-opened"),
+    "too large": (["-"], b"a" * ((1 << 22) + 1), "input-too-large"),
+    "unknown profile": (["--profile", "org.nobody.1", "-"], b"text", "profile-unknown"),
+    "bad level": (["--alpha", "2", "-"], b"text", "option-out-of-range"),
+    "no such layout": (["--layout", "shop", "-"], b"text", "layout-unknown"),
+    "no keys": (["--keys", "/nowhere/our.keys", "-"], b"text", "key-file-malformed"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "stdin", "code"), BAD_INPUT.values(), ids=BAD_INPUT)
 def test_the_command_answers_bad_input_in_a_line(
     arguments: list[str], stdin: bytes, code: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -106,15 +106,8 @@ def test_a_line_says_what_was_written_and_no_word_of_it(tmp_path: Path) -> None:
     start, begin, end, without = lines_of(tmp_path / "log")
     assert start["decided"] == {"provider": 42, "version": 3, "profile": PROFILE, "clients": "none"}
     assert begin["request"] == end["request"] == hashlib.sha256(b"chatcmpl-1").hexdigest()[:32]
-    of_text = {
-        "profile": PROFILE,
-        "provider": 42,
-        "version": 3,
-        "nonce": 5,
-        "layout": 1,
-        "strategy": "race",
-        "share": 0.5,
-    }
+    of_text = {"profile": PROFILE, "provider": 42, "version": 3, "nonce": 5, "layout": 1, "strategy": "race"}
+    of_text |= {"share": 0.5}
     assert {name: end[name] for name in of_text} == {name: begin[name] for name in of_text} == of_text
     assert (end["tokens"], end["marked"], end["left"], end["chance"]) == (100, 90, {"no place to mark": 10}, 0.9)
     assert end["nats"] == {"decided": 90.0, "repeats": 10.0, "reader": 50.0} and "nats" not in begin
