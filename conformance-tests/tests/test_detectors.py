@@ -197,9 +197,7 @@ def test_a_message_says_what_was_expected() -> None:
         (42, 0, b"", b""),
     ],
 )
-def test_a_vector_is_asked_of_any_provider_in_as_many_bytes(
-    provider: int, days: int, asked: bytes, sent: bytes
-) -> None:
+def test_a_vector_asks_any_provider_in_as_many_bytes(provider: int, days: int, asked: bytes, sent: bytes) -> None:
     assert own_question(asked, TOLD.model_copy(update={"provider": provider, "keep_days": days})) == sent
 
 

@@ -213,14 +213,7 @@ def test_no_descriptors_are_left_open() -> None:
 
 
 def test_a_family_that_there_is_not_is_named() -> None:
-    told = {
-        "name": "mine",
-        "version": "1",
-        "classes": ["decoder"],
-        "profiles": ["org.ctwl.toy.1"],
-        "families": ["mixng"],
-    }
-    script = f"import json; print(json.dumps({{'id': json.loads(input())['id'], 'ok': {told!r}}}), flush=True); input()"
+    script = PRELUDE + 'serve(print, TOLD | {"profiles": ["org.ctwl.toy.1"], "families": ["mixng"]})'
     with Bench({"decoder": [shlex.join([sys.executable, "-c", script])]}, size="quick") as bench:
         (result,) = (case.run() for case in all_cases(bench) if case.id.startswith("start/"))
     assert result.verdict == "failed" and "mixng" in result.reason

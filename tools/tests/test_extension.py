@@ -7,6 +7,7 @@ import json
 import re
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,12 @@ from firefox import FIREFOX, firefox_with
 
 EXAMPLES = {name: (web_folder() / "page" / "examples" / f"{name}.txt").read_text("utf-8").strip() for name in
             ("marked", "human")}  # fmt: skip
-IN_CHROMIUM = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+NO_CHROMIUM = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+
+
+def in_chromium(test: Any) -> Any:
+    """A slow test that needs Chromium."""
+    return NO_CHROMIUM(pytest.mark.slow(test))
 
 
 def paragraphs(text: str) -> str:
@@ -120,100 +126,89 @@ def decoder() -> Decoder:
     return Decoder.open(OFFLINE, registry=bundled())
 
 
+@contextmanager
+def pressed(browser: Browser, page: Any) -> Iterator[Any]:
+    """The popup of the extension's button, when it has read the page."""
+    popup = browser.press(page)
+    popup.wait()
+    yield popup
+    popup.close()
+
+
 def action(popup: Any, what: str) -> Any:
     tab = "chrome.tabs.query({ active: true, currentWindow: true })"
     return popup.evaluate(f"{tab}.then(([{{ id }}]) => chrome.action.get{what}({{ tabId: id }}))")
 
 
-@IN_CHROMIUM
-@pytest.mark.slow
-def test_the_main_text_of_a_page_is_read_and_its_passage_marked(
-    browser: Browser, opened: Any, decoder: Decoder
-) -> None:
+@in_chromium
+def test_the_main_text_of_a_page_is_read_and_marked(browser: Browser, opened: Any, decoder: Decoder) -> None:
     page = opened("article")
-    popup = browser.press(page)
-    popup.wait()
-    assert popup.text("verdict") == say("found-whole")
-    assert "Example Forty-Two" in popup.text("says")
-    assert "main text of this page" in popup.text("source")
-    assert action(popup, "BadgeText") == "1"
-    assert action(popup, "Title") == popup.text("verdict")
-    report = decoder.decode(EXAMPLES["marked"], score="light")
-    assert float(popup.evaluate("document.getElementById('result').dataset.p")) == pytest.approx(
-        report.p_value, rel=1e-9
-    )
-    assert popup.complaints() == []
-    marked = page.evaluate("[...CSS.highlights.get('ctwl-passage')].map(String).join('')")
-    assert marked == EXAMPLES["marked"].replace("\n\n", "")
-    popup.click("clear")
-    popup.wait_until("document.getElementById('clear').hidden")
-    assert page.evaluate("CSS.highlights.size") == 0
-    popup.close()
+    with pressed(browser, page) as popup:
+        assert popup.text("verdict") == say("found-whole")
+        assert "Example Forty-Two" in popup.text("says")
+        assert "main text of this page" in popup.text("source")
+        assert action(popup, "BadgeText") == "1"
+        assert action(popup, "Title") == popup.text("verdict")
+        report = decoder.decode(EXAMPLES["marked"], score="light")
+        assert float(popup.evaluate("document.getElementById('result').dataset.p")) == pytest.approx(
+            report.p_value, rel=1e-9
+        )
+        assert popup.complaints() == []
+        marked = page.evaluate("[...CSS.highlights.get('ctwl-passage')].map(String).join('')")
+        assert marked == EXAMPLES["marked"].replace("\n\n", "")
+        popup.click("clear")
+        popup.wait_until("document.getElementById('clear').hidden")
+        assert page.evaluate("CSS.highlights.size") == 0
 
 
-@IN_CHROMIUM
-@pytest.mark.slow
+@in_chromium
 def test_a_selection_is_read_alone_and_the_main_text_if_asked_for(browser: Browser, opened: Any) -> None:
     page = opened("mixed")
     page.evaluate("getSelection().selectAllChildren(document.getElementById('part'))")
-    popup = browser.press(page)
-    popup.wait()
-    assert popup.evaluate("document.documentElement.scrollWidth <= innerWidth && innerWidth <= 400")
-    assert popup.evaluate("document.activeElement.id") == "verdict"
-    assert popup.text("verdict") == say("found-whole")
-    assert "text that you selected" in popup.text("source")
-    popup.click("article")
-    popup.wait_until("document.getElementById('source').innerText.includes('main text')")
-    popup.wait()
-    assert popup.text("verdict") == say("found-part")
-    assert popup.text("article") == ""
-    popup.close()
+    with pressed(browser, page) as popup:
+        assert popup.evaluate("document.documentElement.scrollWidth <= innerWidth && innerWidth <= 400")
+        assert popup.evaluate("document.activeElement.id") == "verdict"
+        assert popup.text("verdict") == say("found-whole")
+        assert "text that you selected" in popup.text("source")
+        popup.click("article")
+        popup.wait_until("document.getElementById('source').innerText.includes('main text')")
+        popup.wait()
+        assert popup.text("verdict") == say("found-part")
+        assert popup.text("article") == ""
 
 
-@IN_CHROMIUM
-@pytest.mark.slow
+@in_chromium
 def test_words_in_a_field_are_read_and_not_coloured(browser: Browser, opened: Any) -> None:
     page = opened("field")
     page.locator("textarea").select_text()
-    popup = browser.press(page)
-    popup.wait()
-    assert popup.text("verdict") == say("found-whole")
-    assert "stand in a field" in popup.text("elsewhere")
-    assert popup.text("show") == ""
-    popup.close()
+    with pressed(browser, page) as popup:
+        assert popup.text("verdict") == say("found-whole")
+        assert "stand in a field" in popup.text("elsewhere")
+        assert popup.text("show") == ""
 
 
-@IN_CHROMIUM
-@pytest.mark.slow
+@in_chromium
 def test_without_a_finding_nothing_is_marked(browser: Browser, opened: Any) -> None:
     page = opened("human")
-    popup = browser.press(page)
-    popup.wait()
-    assert popup.text("verdict") == say("none")
-    assert say("no-proof") in popup.text("means")
-    assert action(popup, "BadgeText") == "–"
-    assert page.evaluate("CSS.highlights.size") == 0
-    popup.close()
+    with pressed(browser, page) as popup:
+        assert popup.text("verdict") == say("none")
+        assert say("no-proof") in popup.text("means")
+        assert action(popup, "BadgeText") == "–"
+        assert page.evaluate("CSS.highlights.size") == 0
 
 
-@IN_CHROMIUM
-@pytest.mark.slow
+@in_chromium
 def test_a_page_without_words_and_one_that_is_closed_are_told(browser: Browser, opened: Any) -> None:
-    popup = browser.press(opened("empty"))
-    popup.wait()
-    assert "no text to read" in popup.text("message")
-    popup.close()
+    with pressed(browser, opened("empty")) as popup:
+        assert "no text to read" in popup.text("message")
     page = browser.context.new_page()
     page.goto("chrome://version")
-    popup = browser.press(page)
-    popup.wait()
-    assert "lets no extension read this page" in popup.text("message")
-    popup.close()
+    with pressed(browser, page) as popup:
+        assert "lets no extension read this page" in popup.text("message")
     page.close()
 
 
-@IN_CHROMIUM
-@pytest.mark.slow
+@in_chromium
 def test_what_is_not_seen_is_not_read_and_the_page_stays_as_it_was(opened: Any, folder: Path) -> None:
     page = opened("article")
     before = page.content()
@@ -226,11 +221,8 @@ def test_what_is_not_seen_is_not_read_and_the_page_stays_as_it_was(opened: Any, 
     assert page.content() == before
 
 
-@IN_CHROMIUM
-@pytest.mark.slow
-def test_places_are_counted_in_characters_however_deep_the_words_are(
-    browser: Browser, opened: Any, folder: Path
-) -> None:
+@in_chromium
+def test_places_are_characters_however_deep_the_words_are(browser: Browser, opened: Any, folder: Path) -> None:
     page = opened("empty")
     page.evaluate(
         """() => {
@@ -246,25 +238,20 @@ def test_places_are_counted_in_characters_however_deep_the_words_are(
     assert page.evaluate("[...CSS.highlights.get('ctwl-passage')].map(String)") == ["deep"]
 
 
-@IN_CHROMIUM
-@pytest.mark.slow
-def test_whom_to_ask_is_told_as_on_the_page_and_nothing_is_sent(
-    browser: Browser, opened: Any, site: str, tmp_path: Path
-) -> None:
+@in_chromium
+def test_whom_to_ask_is_told_and_nothing_is_sent(browser: Browser, opened: Any, site: str, tmp_path: Path) -> None:
     for name, data in extension.files(registry=TRUSTED).items():
         (tmp_path / name).write_bytes(data)
     asked: list[str] = []
     browser.context.on("request", lambda request: asked.append(request.url))
-    popup = Browser(browser.context, tmp_path).press(opened("signpost"))
-    popup.wait()
-    assert "Ask the detector of Seven Hundred about passage 1" in popup.text("asks")
-    popup.evaluate("document.querySelector('#asks summary').click()")
-    assert "nothing was sent there" in popup.text("asks") and "Open https" not in popup.text("asks")
-    popup.evaluate("document.querySelector('#asks button').click()")
-    popup.wait_until("!document.querySelector('#asks a').hidden")
-    assert popup.evaluate("document.querySelector('#asks a').href") == URL
-    assert popup.complaints() == []
-    popup.close()
+    with pressed(Browser(browser.context, tmp_path), opened("signpost")) as popup:
+        assert "Ask the detector of Seven Hundred about passage 1" in popup.text("asks")
+        popup.evaluate("document.querySelector('#asks summary').click()")
+        assert "nothing was sent there" in popup.text("asks") and "Open https" not in popup.text("asks")
+        popup.evaluate("document.querySelector('#asks button').click()")
+        popup.wait_until("!document.querySelector('#asks a').hidden")
+        assert popup.evaluate("document.querySelector('#asks a').href") == URL
+        assert popup.complaints() == []
     assert all(address.startswith(site) for address in asked), asked
 
 

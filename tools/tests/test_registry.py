@@ -113,9 +113,7 @@ def asked(folder: Path, address: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def test_a_request_is_taken_from_the_owner_of_its_host_alone(
-    repository: Path, host: tuple[str, dict[str, tuple[int, str]]]
-) -> None:
+def test_a_request_is_of_the_host_s_owner(repository: Path, host: tuple[str, dict[str, tuple[int, str]]]) -> None:
     address, pages = host
     request = repository / "providers" / "99.toml"
     request.write_text(REQUEST, encoding="utf-8")
@@ -126,9 +124,7 @@ def test_a_request_is_taken_from_the_owner_of_its_host_alone(
         0, "nine.example shows the digest of providers/99.toml\nproviders/99.toml can be entered\n")  # fmt: skip
 
 
-def test_a_page_is_not_followed_elsewhere_and_not_read_to_a_far_end(
-    host: tuple[str, dict[str, tuple[int, str]]],
-) -> None:
+def test_a_page_is_not_followed_elsewhere_or_read_for_long(host: tuple[str, dict[str, tuple[int, str]]]) -> None:
     local, pages = {"nine.example": host[0]}, host[1]
     pages["/"] = (200, "elsewhere")
     pages[PLACE] = (302, "/")
@@ -155,9 +151,7 @@ def test_a_page_is_not_followed_elsewhere_and_not_read_to_a_far_end(
         ("head -c 20000 /dev/zero > providers/99.toml", "registry-unreadable"),
     ],
 )
-def test_a_request_that_does_more_is_refused_before_anybody_is_asked(
-    repository: Path, tmp_path: Path, script: str, says: str
-) -> None:
+def test_a_request_that_does_more_is_refused_first(repository: Path, tmp_path: Path, script: str, says: str) -> None:
     (tmp_path / "99.toml").write_text(REQUEST, encoding="utf-8")
     run(repository, script)
     status, said = asked(repository, "nobody:is:asked")

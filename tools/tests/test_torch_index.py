@@ -26,9 +26,7 @@ def test_an_index_that_answers_is_named(index: str, capsys: pytest.CaptureFixtur
     assert capsys.readouterr().out == f"--index-url {index}\n"
 
 
-def test_an_index_that_does_not_answer_is_left_out(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_silent_index_is_left_out(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch_index, "PATIENCE", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
@@ -38,9 +36,7 @@ def test_an_index_that_does_not_answer_is_left_out(
 
 
 @pytest.mark.parametrize(("gpu", "asked"), [(None, [torch_index.CPU]), ("/usr/bin/nvidia-smi", [])])
-def test_without_a_gpu_the_builds_without_cuda_are_asked_for(
-    gpu: str | None, asked: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_gpu_cuda_is_left_out(gpu: str | None, asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[str] = []
 
     def answers(url: str) -> bool:

@@ -42,9 +42,7 @@ def test_each_command_is_in_the_package_that_the_core_names(additions: Additions
 
 
 @pytest.mark.parametrize("additions", PROGRAMS, ids=lambda each: each.program)
-def test_a_missing_command_says_in_one_line_what_to_install(
-    additions: Additions, alone: None, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_missing_command_is_told(additions: Additions, alone: None, capsys: pytest.CaptureFixture[str]) -> None:
     for each in additions.known:
         assert PROGRAMS[additions].main([each.name]) == 2
         told = capsys.readouterr().err
@@ -73,9 +71,7 @@ def test_help_has_what_is_installed_and_what_each_package_would_bring(
         assert f"  pip install {package} brings: {', '.join(names)}\n" in without
 
 
-def test_a_command_of_a_stranger_s_package_is_found(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_stranger_s_command_is_found(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     theirs = metadata.EntryPoint("translate", "builtins:len", "ctwl_decode.commands")
     monkeypatch.setattr(metadata, "entry_points", lambda **_: (theirs,))
     assert ctwl_decoder.command.main(["translate", "one", "two"]) == 2  # what it returns is the status

@@ -280,9 +280,7 @@ def test_of_a_long_text_a_report_shows_what_was_found(decoder: Decoder, marked: 
     assert "[...]" in page and "<mark" in page and len(page) < 200_000
 
 
-def test_the_report_in_json_is_what_its_schema_says(
-    letter: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_report_in_json_has_its_schema(letter: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--json", *VANILLA, "--html", str(tmp_path / "page"), letter]) == 0
     report = json.loads(capsys.readouterr().out)
     with pytest.raises(SystemExit):
@@ -294,9 +292,7 @@ def test_the_report_in_json_is_what_its_schema_says(
     assert say("found-whole") in (tmp_path / "page").read_text(encoding="utf-8")
 
 
-def test_the_command_keeps_its_verdict_where_the_page_cannot_be_written(
-    letter: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_page_that_cannot_be_written_costs_no_verdict(letter: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*VANILLA, "--html", "/dev/full", letter]) == 2
     told = capsys.readouterr()
     assert say("found-whole") in told.out and "cannot write /dev/full: No space left on device; make room" in told.err
@@ -321,9 +317,7 @@ def test_a_page_that_cannot_be_written_or_would_replace_the_text_is_refused_befo
     assert text.read_text() == "A letter."
 
 
-def test_the_page_is_written_whoever_reads_the_verdict(
-    letter: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_is_written_behind_a_broken_pipe(letter: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Gone(io.StringIO):
         def write(self, _: str) -> int:
             raise BrokenPipeError
@@ -352,9 +346,7 @@ def test_an_empty_file_is_said_to_be_empty(tmp_path: Path, capsys: pytest.Captur
     assert "letter.txt: the file is empty" in capsys.readouterr().err
 
 
-def test_what_a_terminal_cannot_show_is_no_verdict(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_no_terminal_shows_is_escaped(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit status 1 says that no code was found: a fault of ours is none of that."""
 
     class Terminal(io.TextIOWrapper):
@@ -386,9 +378,7 @@ def test_beacons_are_named_in_one_way(capsys: pytest.CaptureFixture[str]) -> Non
 @pytest.mark.parametrize(
     ("arguments", "says"), [([""], "the file's name is empty"), (["--epoch", "1", "text"], "--epoch needs --keys")]
 )
-def test_arguments_that_say_nothing_are_refused(
-    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_empty_arguments_are_refused(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2
     assert says in capsys.readouterr().err
 
@@ -502,16 +492,8 @@ def test_a_level_outside_its_range_is_refused(decoder: Decoder, alpha: float) ->
 @pytest.mark.slow
 def test_the_command_is_a_program(marked: str, tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text(marked, encoding="utf-8")
-    command = [
-        sys.executable,
-        "-m",
-        "ctwl_decoder",
-        "--profile",
-        "org.ctwl.smollm2-135m.1",
-        "--json",
-        str(tmp_path / "text.txt"),
-    ]
-    found = subprocess.run(command, capture_output=True, check=False)
+    asked = ["--profile", "org.ctwl.smollm2-135m.1", "--json", str(tmp_path / "text.txt")]
+    found = subprocess.run([sys.executable, "-m", "ctwl_decoder", *asked], capture_output=True, check=False)
     report = json.loads(found.stdout)
     assert report.keys() >= FIELDS
     assert (found.returncode, report["detected"], report["provider"], report["version"]) == (0, True, 700, 9)
@@ -542,9 +524,7 @@ def test_the_command_finds_nothing_in_human_text_on_standard_input(
     assert capsys.readouterr().out.startswith(f"{say('none')} (p = ")
 
 
-def test_on_a_terminal_the_command_asks_for_a_text(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_terminal_is_no_text_to_read(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     given(b"", monkeypatch)
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
     with pytest.raises(SystemExit, match="2"):
@@ -552,31 +532,20 @@ def test_on_a_terminal_the_command_asks_for_a_text(
     assert "name a text, or - for standard input" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "stdin", "code"),
-    [
-        (["/nowhere/text.txt"], b"", "input-unreadable"),
-        (["/"], b"", "input-too-large"),
-        (["-"], b"caf\xe9 au lait", "not-text"),
-        (["-"], b"\x7fELF\x02\x01\x01\x00\x00", "not-opened"),
-        (["-"], b"a" * ((1 << 22) + 1), "input-too-large"),
-        (["--profile", "org.nobody.1", "-"], b"text", "profile-unknown"),
-        (["--alpha", "2", "-"], b"text", "option-out-of-range"),
-        (["--layout", "shop", "-"], b"text", "layout-unknown"),
-        (["--keys", "/nowhere/our.keys", "-"], b"text", "key-file-malformed"),
-    ],
-    ids=[
-        "no file",
-        "a folder",
-        "latin-1",
-        "binary",
-        "too large",
-        "unknown profile",
-        "bad level",
-        "no such layout",
-        "no keys",
-    ],
-)
+BAD_INPUT: dict[str, tuple[list[str], bytes, str]] = {
+    "no file": (["/nowhere/text.txt"], b"", "input-unreadable"),
+    "a folder": (["/"], b"", "input-too-large"),
+    "latin-1": (["-"], b"caf\xe9 au lait", "not-text"),
+    "binary": (["-"], b"\x7fELF\x02\x01\x01\x00\x00", "not-opened"),
+    "too large": (["-"], b"a" * ((1 << 22) + 1), "input-too-large"),
+    "unknown profile": (["--profile", "org.nobody.1", "-"], b"text", "profile-unknown"),
+    "bad level": (["--alpha", "2", "-"], b"text", "option-out-of-range"),
+    "no such layout": (["--layout", "shop", "-"], b"text", "layout-unknown"),
+    "no keys": (["--keys", "/nowhere/our.keys", "-"], b"text", "key-file-malformed"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "stdin", "code"), BAD_INPUT.values(), ids=BAD_INPUT)
 def test_the_command_answers_bad_input_in_a_line(
     arguments: list[str], stdin: bytes, code: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

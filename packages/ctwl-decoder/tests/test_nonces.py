@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import recorded_texts
+from test_signposts import first, signed, with_provider
 
 from ctwl_corpora.settings import Settings
 from ctwl_decoder import Decoder
@@ -18,28 +19,19 @@ from ctwl_protocol import get_profile
 from ctwl_protocol.environment import REGISTRY
 from ctwl_protocol.profile import OFFLINE
 from ctwl_protocol.profile.private import new_private
-from ctwl_protocol.registry import Envelope, Trusted, keys
+from ctwl_protocol.registry import Trusted
 from ctwl_protocol.registry.store import save_trusted
-from ctwl_protocol.registry.workflow import begin
 
 TEXT = recorded_texts.HALF.read_text(encoding="utf-8")
 """Of provider 700, version 9, nonce 21."""
 
-NOW = 1_800_000_000
-
 
 def trusting(nonces: int | None, provider: int = 700) -> Trusted:
     """A registry with one model, which declares so many nonces; None for no declaration."""
-    signers = [keys.test_key(0), keys.test_key(1)]
-    roles = [drafts.role(1, [keys.public_bytes(key)]) for key in signers]
-    root, registry = drafts.first(use="test", root=roles[0], registry=roles[1], now=NOW, root_days=999, days=90)
-    entry: dict[str, Any] = {"name": "Seven Hundred", "contact": "https://sevenhundred.example", "until": None}
-    entry |= {"state": "active", "since": NOW, "models": [], "epochs": []}
-    registry = drafts.add(registry, "provider", code=provider, **entry)
-    model = {"version": 9, "name": "Nine", "since": NOW, "until": None, "nonces": nonces}
-    registry = drafts.add(registry, "model", code=provider, **model)
-    documents = zip((root, registry), signers, strict=True)
-    return begin(*(Envelope.unsigned(document).sign(key).to_bytes() for document, key in documents))
+    root, registry = first()
+    registry = with_provider(registry, provider, "Seven Hundred", "https://sevenhundred.example")
+    model = {"version": 9, "name": "Nine", "since": registry.issued, "until": None, "nonces": nonces}
+    return signed(root, drafts.add(registry, "model", code=provider, **model))
 
 
 @pytest.fixture(scope="module")

@@ -74,9 +74,7 @@ def test_the_p_value_pays_for_each_profile(capsys: pytest.CaptureFixture[str]) -
     assert [each["name"] for each in one["profiles"]] == [OFFLINE]
 
 
-def test_another_profile_that_is_named_does_not_show_the_code(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_profile_shows_no_code(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     command = ["--light", "--beacon", "700:9", str(RECORDED)]
     assert told(capsys, "--profile", STANDARD, *command)[0] == 1
     monkeypatch.setenv("CTWL_PROFILE", STANDARD)

@@ -202,9 +202,7 @@ def test_an_empty_text_has_no_race(smollm2: ReadingModel) -> None:
         assert len(read(smollm2, text)[1]) == 0
 
 
-def test_what_cannot_read_is_refused(
-    mistral: Any, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
-) -> None:
+def test_what_cannot_read_fails(mistral: Any, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     small = LlamaForCausalLM(LlamaConfig(vocab_size=100, **SMALL))
     with pytest.raises(TokenizerUnsupported, match="another model's"):
         ReadingModel(small, mistral, proxy, "small")
@@ -220,9 +218,7 @@ def test_what_cannot_read_is_refused(
 
 
 @pytest.mark.slow
-def test_the_provider_s_own_model_finds_more_and_with_the_prompt_still_more(
-    bigrams: Bigrams, mistral: Any, proxy: Proxy
-) -> None:
+def test_the_provider_s_own_model_finds_more_with_the_prompt(bigrams: Bigrams, mistral: Any, proxy: Proxy) -> None:
     encoder = Encoder(bigrams, mistral, proxy)  # type: ignore[arg-type]  # race never asks the proxy LM
     asked = {"strategy": "race", "share": MOST_SHARE, "max_new_tokens": 150, "min_new_tokens": 150, "seed": 3}
     (written,) = encoder.generate(["The council"], 77, 7, **asked)

@@ -31,7 +31,7 @@ from ctwl_protocol import Beacon, get_profile
 from ctwl_protocol.environment import REGISTRY
 from ctwl_protocol.profile.private import new_private
 from ctwl_protocol.proxy import open_proxy
-from ctwl_protocol.registry import Envelope, Trusted, bundled, keys
+from ctwl_protocol.registry import Envelope, Registry, Root, Trusted, bundled, keys
 from ctwl_protocol.registry.store import save_trusted
 from ctwl_protocol.registry.workflow import begin
 
@@ -47,24 +47,37 @@ SAYS = (
 NOW = int(time.time())
 
 
+SIGNERS = (keys.test_key(0), keys.test_key(1))
+
+
+def first() -> tuple[Root, Registry]:
+    """The first documents of a test registry, which has no entries."""
+    roles = [drafts.role(1, [keys.public_bytes(key)]) for key in SIGNERS]
+    return drafts.first(use="test", root=roles[0], registry=roles[1], now=NOW, root_days=999, days=90)
+
+
+def with_provider(registry: Registry, code: int, name: str, contact: str) -> Registry:
+    entry: dict[str, Any] = {"code": code, "name": name, "contact": contact, "until": None}
+    return drafts.add(registry, "provider", **entry, state="active", since=registry.issued, models=[], epochs=[])
+
+
+def signed(root: Root, registry: Registry) -> Trusted:
+    documents = zip((root, registry), SIGNERS, strict=True)
+    return begin(*(Envelope.unsigned(document).sign(key).to_bytes() for document, key in documents))
+
+
 def trusting() -> Trusted:
     """A test registry: 700 names a detector, 701 was revoked with one, 702 names none. Each names a reading model."""
-    signers = [keys.test_key(0), keys.test_key(1)]
-    roles = [drafts.role(1, [keys.public_bytes(key)]) for key in signers]
-    root, registry = drafts.first(use="test", root=roles[0], registry=roles[1], now=NOW, root_days=99, days=90)
-    names = {700: "Seven Hundred", 701: "Revoked", 702: "Silent"}
-    for code, name in names.items():
-        entry: dict[str, Any] = {"code": code, "name": name, "contact": "mail@sevenhundred.example", "until": None}
-        entry |= {"state": "active", "since": NOW, "models": [], "epochs": []}
-        registry = drafts.add(registry, "provider", **entry)
+    root, registry = first()
+    for code, name in {700: "Seven Hundred", 701: "Revoked", 702: "Silent"}.items():
+        registry = with_provider(registry, code, name, "mail@sevenhundred.example")
     registry = drafts.add(registry, "model", code=700, version=9, name="Nine", since=NOW, until=None)
     for code in (700, 701):
         registry = drafts.set_detector(registry, code, {"scheme": "SynthID-Text", "url": URL})
         registry = drafts.set_reading_model(registry, code, MODEL)
     registry = drafts.set_reading_model(registry, 702, STRONG)
     registry = drafts.retire(registry, 701, revoke=True)
-    documents = zip((root, registry), signers, strict=True)
-    return begin(*(Envelope.unsigned(document).sign(key).to_bytes() for document, key in documents))
+    return signed(root, registry)
 
 
 TRUSTED = trusting()

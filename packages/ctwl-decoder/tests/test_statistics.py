@@ -181,9 +181,7 @@ def specification() -> dict[str, Any]:
     st.lists(st.integers(1, 2**24), min_size=1, max_size=30), st.integers(0, 2**24), st.integers(0, 2**32 - 1),
     st.sampled_from([1, 2, 4, 40]), st.sampled_from([(1, 2), (1, 4), (2, 3)]),
 )  # fmt: skip
-def test_units_are_those_of_the_specification(
-    weights: list[int], rest: int, seed: int, colours: int, sigma: tuple[int, int]
-) -> None:
+def test_units_are_as_specified(weights: list[int], rest: int, seed: int, colours: int, sigma: tuple[int, int]) -> None:
     rng = np.random.default_rng(seed)
     tokens = np.sort(rng.choice(50_000, len(weights), replace=False))
     total = min(sum(weights) + rest, 2**32 - 1)
@@ -206,9 +204,7 @@ def rivals_of(sets: list[tuple[int, NDArray[np.int64], list[int], int, int]]) ->
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.floats(0.05, 5), st.sampled_from([(1, 2), (1, 4), (2, 3)]))
-def test_over_what_the_model_expects_the_mean_ratio_is_one(
-    seed: int, count: int, even: float, sigma: tuple[int, int]
-) -> None:
+def test_the_mean_ratio_of_what_is_expected_is_one(seed: int, count: int, even: float, sigma: tuple[int, int]) -> None:
     """For each colour by itself, as far as it is for whole units. So the score of one code is an e-value."""
     rng = np.random.default_rng(seed)
     weights = np.maximum(rng.dirichlet(np.full(count, even)) * 2**24, 1).astype(np.int64)

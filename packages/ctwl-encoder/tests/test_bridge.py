@@ -49,9 +49,7 @@ def test_a_step_that_settles_many_tokens_keeps_their_marks(proxy: Proxy) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", [strategy for strategy in Strategy if strategy.keeps_distribution])
-def test_sentencepiece_with_byte_fallback_in_every_script(
-    mistral: Any, offline_proxy: Proxy, strategy: Strategy
-) -> None:
+def test_sentencepiece_with_bytes_in_every_script(mistral: Any, offline_proxy: Proxy, strategy: Strategy) -> None:
     """The text of a made model round-trips byte for byte, and the reader sees the positions that were marked."""
     ids = mistral(TEXT * 3, add_special_tokens=False)["input_ids"]
     model = Bigrams.of(ids, mistral)

@@ -38,9 +38,7 @@ from ctwl_engines.llama_cpp.server import main as serve
         (["--user", "5", "--keys", "none.keys", "hello"], "to make keys: ctwl-encode --new-keys FILE"),
     ],
 )
-def test_a_wrong_option_is_named_as_it_is_typed(
-    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wrong_option_is_named_as_typed(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2
     error = capsys.readouterr().err
     assert said in error
@@ -66,9 +64,7 @@ def test_a_byte_order_mark_is_no_part_of_a_prompt(tmp_path: Path, capsys: pytest
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--version", "x"]])
-def test_the_server_says_how_its_own_version_is_asked_for(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_server_tells_its_own_version(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert serve(arguments) == 2
     assert "for the program's own: ctwl-llama-server --about" in capsys.readouterr().err
 

@@ -63,9 +63,7 @@ def test_rows_that_share_a_text_are_marked_once(bridge: Bridge, smollm2: tuple[A
     assert marker.texts.of(text).marked.position.tolist() == [length]
 
 
-def test_a_text_that_is_read_anew_is_marked_as_before(
-    bridge: Bridge, smollm2: tuple[Any, Any], device: torch.device
-) -> None:
+def test_a_text_read_anew_is_marked_as_before(bridge: Bridge, smollm2: tuple[Any, Any], device: torch.device) -> None:
     """As after a preemption: what stands at which place follows from the tokens alone."""
     marker = DeviceMarker(bridge, Strategy.RACE)
     ids = smollm2[1]("The old bridge and the old river, the old mill and the old town." * 3)["input_ids"]

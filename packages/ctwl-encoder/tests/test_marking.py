@@ -58,9 +58,7 @@ def test_a_step_gives_the_chances_that_it_gives_by_hand(
 
 
 @pytest.mark.parametrize("twin", [False, True])
-def test_delta_favours_the_tokens_that_it_favours_by_hand(
-    bridge: Bridge, smollm2: tuple[Any, Any], device: torch.device, twin: bool
-) -> None:
+def test_delta_is_that_by_hand(bridge: Bridge, smollm2: tuple[Any, Any], device: torch.device, twin: bool) -> None:
     """Bit for bit, with deltas of their own; and hits and misses are noted."""
     ids = smollm2[1](WORDS)["input_ids"]
     bridge = Bridge(smollm2[1], Proxy(bridge.proxy.profile.vanilla(), bridge.proxy.tokenizer)) if twin else bridge
@@ -166,9 +164,7 @@ def test_a_batch_reads_its_texts_as_each_is_read_alone(every_bridge: Bridge, war
         assert marker.lengths([text])[0] == len(alone.tokens)
 
 
-def test_a_marker_forgets_what_no_text_needs(
-    bridge: Bridge, smollm2: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_marker_forgets_old_texts(bridge: Bridge, smollm2: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Tails and words of contexts are bounded; the texts that are being written go on as they would have."""
     ids, rows = smollm2[1](TEXT)["input_ids"], []
     for most in (1 << 20, 20):

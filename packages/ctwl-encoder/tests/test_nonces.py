@@ -59,9 +59,7 @@ def test_as_many_as_the_registry_declares_and_no_more() -> None:
             nonces_for(profile, 42, 3, **asked)
 
 
-def test_the_budget_in_a_log_counts_the_nonces_that_the_registry_declares(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_budget_in_a_log_counts_the_declared_nonces(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of several model versions the most."""
     for version, count in ((3, 5), (4, 64)):
         decided = Policy(provider=42, version=version, profile=TOY, log=str(tmp_path / "log"))

@@ -50,9 +50,7 @@ def test_requests_of_ten_tokens_that_go_on_with_one_text_write_one_record(
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::ctwl_encoder.errors.ShortText")
-def test_fifty_requests_of_a_real_model_that_go_on_with_one_text_write_one_record(
-    encoder: Encoder, decoder: Decoder
-) -> None:
+def test_fifty_requests_of_a_real_model_write_one_record(encoder: Encoder, decoder: Decoder) -> None:
     torch.manual_seed(2)
     report = decoder.decode(go_on(encoder, "The harvest", 50, 10, SAMPLED))
     assert report.detected and (report.provider, report.version) == (42, 3)
@@ -98,9 +96,7 @@ class Client:
         served.finish()
 
 
-def test_a_client_that_asks_for_ten_tokens_again_and_again_gets_a_marked_text(
-    toy: Encoder, toy_decoder: Decoder
-) -> None:
+def test_a_client_that_asks_for_ten_tokens_at_a_time_gets_a_marked_text(toy: Encoder, toy_decoder: Decoder) -> None:
     client, text = Client(toy.bridge), list[int]()
     for _ in range(15):
         text += [token for token, _, _ in client.ask(text, 10)]

@@ -141,9 +141,7 @@ def test_a_record_is_one_prompts(toy: Encoder, prompts: list[str]) -> None:
         write(toy, [*prompts, prompts[0]], watermarking_config=config, max_new_tokens=2)
 
 
-def test_a_private_profile_is_saved_as_it_can_be_loaded(
-    toy: Encoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_private_profile_is_saved_loadably(toy: Encoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(environment.PASSPHRASE.name, "open sesame")
     profile = new_private("com.example.mine.1", toy.proxy.profile)
     write_private(tmp_path / "mine.ctwl", profile)

@@ -7,6 +7,20 @@ from ctwl_protocol.profile import GPT2, Llama, ProxyModel
 from ctwl_protocol.proxy import Proxy, ProxyTokenizer
 from ctwl_protocol.proxy.tensors import tensor_shapes
 
+LLAMA = Llama(
+    layers=2,
+    heads=6,
+    key_value_heads=3,
+    width=48,
+    feed_forward=80,
+    positions=256,
+    rope_theta=10_000,
+    rows=300,
+    norm_epsilon=(1, 100_000),
+    tied=True,
+)
+"""A small architecture, which shares its keys among heads."""
+
 
 def made(architecture: GPT2 | Llama, scale: float = 0.2) -> dict[str, np.ndarray]:
     """Random tensors of an architecture."""

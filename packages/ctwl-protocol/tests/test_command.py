@@ -83,9 +83,7 @@ def test_every_parser_has_the_version(capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().out.startswith("prog ")
 
 
-def test_help_ends_with_the_variables_that_the_command_reads(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_help_ends_with_the_variables(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CTWL_PROFILE", "")
     assert environment.PROFILE.value() is None
     with pytest.raises(SystemExit):

@@ -171,9 +171,7 @@ def test_the_files_of_the_cache_follow_the_umask(shared: Path, monkeypatch: pyte
     assert folder.stat().st_mode & 0o777 == 0o777 & ~umask
 
 
-def test_the_files_of_the_cache_belong_to_the_group_of_the_folder(
-    shared: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_of_the_cache_belong_to_the_group_of_the_folder(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As docs/install.md makes the folder; with a umask of 2, the whole group may fill it."""
     group = next((each for each in os.getgroups() if each != os.getegid()), 12345)
     try:
@@ -190,9 +188,7 @@ def test_the_files_of_the_cache_belong_to_the_group_of_the_folder(
     assert len(files) == 6
 
 
-def test_another_user_reads_the_cache_and_is_told_what_may_not_be_read(
-    shared: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_user_reads_the_cache_or_is_told_why_not(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = converted(monkeypatch)
     with somebody_else():
         assert find_files(OFFLINE).weights == folder / "model.safetensors"
@@ -246,9 +242,7 @@ needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="this sys
     ],
     ids=["any file", "a secret", "the registry's state", "the cache"],
 )
-def test_a_full_disk_is_an_error_with_advice_and_leaves_nothing(
-    tmp_path: Path, write: Callable[[Path], object]
-) -> None:
+def test_a_full_disk_is_an_error_and_leaves_nothing(tmp_path: Path, write: Callable[[Path], object]) -> None:
     with pytest.raises(FileUnwritable, match="No space left on device; make room on that disk"):
         write(tmp_path)
     assert [path.name for path in tmp_path.rglob("*") if path.name != ".lock"] == []

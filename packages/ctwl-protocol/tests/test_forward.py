@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from scipy.special import softmax
-from small_lm import made
+from small_lm import LLAMA, made
 from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 
 from ctwl_protocol.errors import ProxyMalformed, TokenOutOfRange
@@ -16,18 +16,6 @@ from ctwl_protocol.proxy.tensors import tensor_shapes
 TEXT = (
     "The committee met on Tuesday in room 2006 and agreed, after 3 hours of talks, that the farmers' claims weren't "
     "unreasonable; it'll publish its report in March. "
-)
-LLAMA = Llama(
-    layers=2,
-    heads=6,
-    key_value_heads=3,
-    width=48,
-    feed_forward=80,
-    positions=256,
-    rope_theta=10_000,
-    rows=300,
-    norm_epsilon=(1, 100_000),
-    tied=True,
 )
 ARCHITECTURES = {
     "gpt2": GPT2(layers=2, heads=3, width=36, positions=256, rows=300, norm_epsilon=(1, 100_000)),

@@ -42,9 +42,7 @@ def test_permutations_in_plain_integers(key: bytes, context: list[int], colours:
 
 
 @given(keys, contexts, st.integers(0, 9), st.integers(0, 3), st.integers(0, 63), st.integers(0, 2**20 - 1))
-def test_colours_in_plain_integers(
-    key: bytes, context: list[int], layout: int, slot: int, nonce: int, code: int
-) -> None:
+def test_colours_by_integers(key: bytes, context: list[int], layout: int, slot: int, nonce: int, code: int) -> None:
     message = b"ctwl-h1/colour" + struct.pack(f"<{3 + len(context)}I", layout, slot, nonce, *context)
     (t,) = struct.unpack("<I", hmac.new(key, message, hashlib.sha256).digest()[:4])
     assert hashing.colour_seed(key, context, layout, slot, nonce) == t

@@ -41,9 +41,7 @@ def test_another_file_is_refused_in_words_for_people(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("links", [True, False])
-def test_a_secret_that_came_meanwhile_is_not_overwritten(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
-) -> None:
+def test_a_secret_that_came_meanwhile_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool) -> None:
     """Somebody else's keys of the same name, written while the passphrase was typed."""
     path = tmp_path / "keys"
 

@@ -44,9 +44,7 @@ def test_encoder_and_decoder_see_the_same_members(w: np.ndarray, sigma: tuple[in
 
 
 @given(weights, sigmas, st.data())
-def test_the_members_are_the_shortest_run_of_ranks_that_reaches_sigma(
-    w: np.ndarray, sigma: tuple[int, int], data: st.DataObject
-) -> None:
+def test_members_are_the_shortest_run_to_sigma(w: np.ndarray, sigma: tuple[int, int], data: st.DataObject) -> None:
     seed = int(seeds_for((), data))
     row, order = w[0].astype(object), np.argsort(ranks(seed, w.shape[1]))
     inside = reference.members(w[:1], np.array([seed], dtype=np.uint32), sigma)[0, order]

@@ -82,9 +82,7 @@ def test_a_private_profile_is_loaded_from_a_file(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_a_profile_that_breaks_a_rule_is_refused_by_name_of_the_field(
-    change: dict[str, object], tmp_path: Path
-) -> None:
+def test_a_profile_that_breaks_a_rule_is_refused_by_its_file(change: dict[str, object], tmp_path: Path) -> None:
     path = tmp_path / "bad.json"
     path.write_text(json.dumps(private(**change)))
     with pytest.raises(ProfileMalformed) as caught:

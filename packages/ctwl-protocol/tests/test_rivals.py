@@ -64,9 +64,7 @@ def by_definition(logits: np.ndarray, observed: np.ndarray, special: list[int], 
     st.integers(0, 2**32 - 1), st.sampled_from([1, 7, 8, 9, 16, 24]), st.sampled_from([1, 3, 255, 700]),
     st.floats(0, 12), st.floats(0, 1),
 )  # fmt: skip
-def test_rivals_from_logits_are_those_of_the_weights(
-    seed: int, bits: int, vocabulary: int, spread: float, specials: float
-) -> None:
+def test_rivals_of_logits_are_of_weights(seed: int, bits: int, vocabulary: int, spread: float, specials: float) -> None:
     """With few bits a weight is rounded up from half a share; special tokens weigh nothing, and may be shown."""
     rng = np.random.default_rng(seed)
     logits = rng.normal(0, spread, (5, vocabulary)).astype(np.float32)

@@ -7,32 +7,14 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
+from small_lm import LLAMA, made
 
 from ctwl_protocol import get_profile
 from ctwl_protocol.errors import ProxyDigestMismatch, ProxyMalformed
-from ctwl_protocol.profile import GPT2, Llama, ProxyModel
+from ctwl_protocol.profile import GPT2, ProxyModel
 from ctwl_protocol.proxy import load_tensors
 from ctwl_protocol.proxy.gguf import write_tensors
 from ctwl_protocol.proxy.tensors import read_tensors, tensor_shapes, tensors_digest
-
-LLAMA = Llama(
-    layers=2,
-    heads=6,
-    key_value_heads=3,
-    width=48,
-    feed_forward=64,
-    positions=64,
-    rope_theta=10_000,
-    rows=50,
-    norm_epsilon=(1, 100_000),
-    tied=True,
-)
-
-
-def made(architecture: GPT2 | Llama) -> dict[str, np.ndarray]:
-    chance = np.random.default_rng(1)
-    return {name: chance.normal(size=shape).astype(np.float32) for name, shape in tensor_shapes(architecture).items()}
-
 
 # ---- safetensors ----
 
@@ -122,9 +104,7 @@ def test_a_gguf_file_of_another_model_is_refused(tmp_path: Path, family: str, na
 
 
 @pytest.mark.slow
-def test_the_wheels_file_has_the_tensors_whose_digest_the_profile_states(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_wheels_file_has_the_tensors_of_the_profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CTWL_CACHE", str(tmp_path))
     profile = get_profile("org.ctwl.smollm2-135m.1")
     assert isinstance(profile.proxy, ProxyModel)

@@ -52,9 +52,7 @@ def test_a_row_says_how_far_a_text_was_read_and_what_it_shows(marked: list[str])
     assert none == Row(error="text-missing", message=none.message) and lone.error == "not-text"
 
 
-def test_what_a_whole_reading_costs_is_said_once_before_it_begins(
-    marked: list[str], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_cost_of_a_whole_reading_is_said_once_before(marked: list[str], caplog: pytest.LogCaptureFixture) -> None:
     reader, light = opened(BatchReader(SETTINGS)), opened(BatchReader(replace(SETTINGS, light=True)))
     for each in (light, reader, reader):
         each.read([marked[0], PLAIN, None])
@@ -62,9 +60,7 @@ def test_what_a_whole_reading_costs_is_said_once_before_it_begins(
     assert told.startswith("of the first batch of 2 texts the proxy LM reads 1, with ") and "light=True" in told
 
 
-def test_profiles_that_nobody_named_are_read_light_where_their_proxy_lm_is_missing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_profiles_that_nobody_named_are_read_light_without_their_proxy_lm(monkeypatch: pytest.MonkeyPatch) -> None:
     def nowhere(proxy: Proxy) -> str:
         if proxy.profile.name == "org.ctwl.gpt2.1":
             raise ProxyNotFound("nowhere", "fetch it")
@@ -147,6 +143,7 @@ def test_the_command_and_the_settings_have_the_same_defaults(monkeypatch: pytest
         {"beacons": ()},
         {"beacons": ((1, 1),), "all_codes": True},
         {"profiles": ()},
+        {"profiles": [small(code_bits=10)]},
         {"profiles": "org.ctwl.toy.1"},
     ],
 )

@@ -97,12 +97,6 @@ def examples() -> dict[str, str]:
     }
 
 
-def test_the_page_has_an_example_of_ten_lines_for_each_library() -> None:
-    assert sorted(examples()) == sorted(["", *LIBRARIES])
-    for code in examples().values():
-        assert len([line for line in code.splitlines() if line]) <= 10
-
-
 HERE = [name for name in LIBRARIES if find_spec(name)]
 
 
@@ -121,13 +115,8 @@ def test_the_examples_run_in_one_process_in_any_order(first: int, tmp_path: Path
         *(f"{examples()[name]}\nprint({name!r}, flush=True)" for name in ["", *HERE[first:], *HERE[:first]]),
     ]
     (tmp_path / "run.py").write_text("\n".join(told))
-    several = {
-        "OMP_NUM_THREADS": "2",
-        "TOKENIZERS_PARALLELISM": "true",
-        "HF_HOME": str(tmp_path),
-        "HF_HUB_OFFLINE": "1",
-    }
-    several |= {"RAY_USAGE_STATS_ENABLED": "0"}
+    several = {"OMP_NUM_THREADS": "2", "TOKENIZERS_PARALLELISM": "true", "HF_HOME": str(tmp_path)}
+    several |= {"HF_HUB_OFFLINE": "1", "RAY_USAGE_STATS_ENABLED": "0"}
     ran = subprocess.run(
         [sys.executable, "run.py"],
         cwd=tmp_path,

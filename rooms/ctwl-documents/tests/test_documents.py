@@ -200,36 +200,37 @@ def test_a_file_is_opened_whatever_it_is_called(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("font", "width", "align"), [("Times-Roman", 45, 0), ("Helvetica", 40, 0), ("Times-Roman", 45, 4)]
 )
-def test_narrow_columns_of_a_pdf_are_read_as_running_text(
-    decoder: Decoder, font: str, width: float, align: int
-) -> None:
+def test_narrow_columns_of_a_pdf_are_running_text(decoder: Decoder, font: str, width: float, align: int) -> None:
     alone = [p_value(decoder, text) for text in TEXTS]
     found = [p_value(decoder, words(pdf(text, font, width, align=align))) for text in TEXTS]
     near = [paid < 100 * best for paid, best in zip(found, alone, strict=True)]
     assert sum(p <= 1e-4 for p in found) == 9 and sum(near) >= 7, (found, alone)
 
 
-def test_columns_that_a_program_draws_line_by_line_are_read_one_after_the_other() -> None:
+def drawn(*placed: tuple[float, float, str]) -> bytes:
+    """A PDF of lines, each at its place."""
     sheet = io.BytesIO()
-    drawn = canvas.Canvas(sheet)
-    left, right = (
-        ["The first column", "goes down here", "and ends."],
-        ["The second one", "stands beside it", "on its right."],
-    )
-    for row, (one, other) in enumerate(zip(left, right, strict=True)):
-        drawn.drawString(60, 700 - 14 * row, one)
-        drawn.drawString(200, 700 - 14 * row, other)
-    drawn.save()
-    assert words(sheet.getvalue()).replace("\n", " ").split() == " ".join(left + right).split()
+    page = canvas.Canvas(sheet)
+    for left, up, line in placed:
+        page.drawString(left, up, line)
+    page.save()
+    return sheet.getvalue()
+
+
+def below_each_other(*shown: str, left: float = 60) -> list[tuple[float, float, str]]:
+    return [(left, 700 - 14 * row, line) for row, line in enumerate(shown)]
+
+
+def test_columns_that_a_program_draws_line_by_line_are_read_one_after_the_other() -> None:
+    left = ["The first column", "goes down here", "and ends."]
+    right = ["The second one", "stands beside it", "on its right."]
+    rows = zip(below_each_other(*left), below_each_other(*right, left=200), strict=True)
+    assert words(drawn(*(line for row in rows for line in row))).split() == " ".join(left + right).split()
 
 
 def test_a_word_that_was_divided_at_a_line_end_of_a_pdf_becomes_one() -> None:
-    sheet = io.BytesIO()
-    drawn = canvas.Canvas(sheet)
-    for row, line in enumerate(["A long and inter-", "esting sentence is", "set in a narrow co-", "lumn of a paper."]):
-        drawn.drawString(60, 700 - 14 * row, line)
-    drawn.save()
-    assert words(sheet.getvalue()) == "A long and interesting sentence is set in a narrow column of a paper."
+    shown = below_each_other("A long and inter-", "esting sentence is", "set in a narrow co-", "lumn of a paper.")
+    assert words(drawn(*shown)) == "A long and interesting sentence is set in a narrow column of a paper."
 
 
 def test_lines_of_a_script_without_spaces_are_joined_without_spaces() -> None:
@@ -242,12 +243,8 @@ def test_lines_of_a_script_without_spaces_are_joined_without_spaces() -> None:
 
 
 def test_lines_that_the_writer_ended_stay_lines() -> None:
-    sheet = io.BytesIO()
-    drawn = canvas.Canvas(sheet)
-    for row, line in enumerate(["Milk", "Bread", "Two pounds of butter from the farm", "Salt", "Tea"]):
-        drawn.drawString(60, 700 - 14 * row, line)
-    drawn.save()
-    assert lines(words(sheet.getvalue())) == ["Milk", "Bread", "Two pounds of butter from the farm", "Salt", "Tea"]
+    shown = ["Milk", "Bread", "Two pounds of butter from the farm", "Salt", "Tea"]
+    assert lines(words(drawn(*below_each_other(*shown)))) == shown
 
 
 def test_opened_html_shows_its_words_and_no_tags() -> None:
@@ -647,9 +644,7 @@ def test_of_several_texts_each_gets_a_line(tmp_path: Path, capsys: pytest.Captur
         read_text(str(tmp_path / "b.zip"))
 
 
-def test_a_mail_is_reported_in_full_and_its_attachments_in_lines(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_mail_is_reported_in_full_attachments_in_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = EmailMessage()
     found["From"], found["Date"] = "ann@example.org", "Thu, 26 Nov 2026 10:00:00 +0000"
     found.set_content(LETTER, cte="base64")
@@ -664,9 +659,7 @@ def test_a_mail_is_reported_in_full_and_its_attachments_in_lines(
     assert [each["name"] for each in json.loads(capsys.readouterr().out)] == [str(path), f"{path}/logo.png"]
 
 
-def test_the_exit_status_tells_what_was_not_read_from_what_was_not_found(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_exit_status_tells_unread_files_from_unmarked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     human = tmp_path / "human.txt"
     human.write_text("No model wrote this short text.", encoding="utf-8")
     assert main([*LIGHT, "--json", str(human), str(human)]) == 1

@@ -319,9 +319,7 @@ def test_a_mail_at_which_a_parser_fails_does_not_hide_the_others() -> None:
     assert (found["box/mail 1"], found["box/mail 3"]) == ("One", "Two")
 
 
-def test_an_archive_that_ends_early_is_read_so_far_and_said_to(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_archive_that_ends_early_is_read_so_far(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w") as archive:
         for name in ("a.txt", "b.txt"):

@@ -91,6 +91,13 @@ def written(log: TextLog, decided: Policy, *, end: bool = True, chance: float = 
         log.write([finished(begun, line, places, chance, EVIDENCE)])
 
 
+def log_of_a_text(path: Path, chance: float = 0.9) -> list[bytes]:
+    """The lines of a log of one text."""
+    decided = policy(path)
+    written(TextLog(decided, wait=True), decided, chance=chance)
+    return path.read_bytes().splitlines()
+
+
 def test_a_line_says_what_was_written_and_no_word_of_it(tmp_path: Path) -> None:
     decided = policy(tmp_path / "log")
     log = TextLog(decided, wait=True)
@@ -99,15 +106,8 @@ def test_a_line_says_what_was_written_and_no_word_of_it(tmp_path: Path) -> None:
     start, begin, end, without = lines_of(tmp_path / "log")
     assert start["decided"] == {"provider": 42, "version": 3, "profile": PROFILE, "clients": "none"}
     assert begin["request"] == end["request"] == hashlib.sha256(b"chatcmpl-1").hexdigest()[:32]
-    of_text = {
-        "profile": PROFILE,
-        "provider": 42,
-        "version": 3,
-        "nonce": 5,
-        "layout": 1,
-        "strategy": "race",
-        "strength": 0.5,
-    }
+    of_text = {"profile": PROFILE, "provider": 42, "version": 3, "nonce": 5, "layout": 1, "strategy": "race"}
+    of_text |= {"strength": 0.5}
     assert {name: end[name] for name in of_text} == {name: begin[name] for name in of_text} == of_text
     assert (end["tokens"], end["marked"], end["left"], end["chance"]) == (100, 90, {"no place to mark": 10}, 0.9)
     assert end["nats"] == {"decided": 90.0, "repeats": 10.0, "reader": 50.0} and "nats" not in begin
@@ -118,9 +118,7 @@ def test_a_line_says_what_was_written_and_no_word_of_it(tmp_path: Path) -> None:
 
 def test_lines_without_evidence_have_no_budget(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A log of before: a mean is of the texts whose lines say it."""
-    decided = policy(tmp_path / "log")
-    log = TextLog(decided, wait=True)
-    written(log, decided)
+    log_of_a_text(tmp_path / "log")
     lines = lines_of(tmp_path / "log")
     older = tmp_path / "older"
     for line in lines:
@@ -164,9 +162,7 @@ def test_lines_that_wait_for_a_slow_disk_are_written_together(tmp_path: Path, mo
     assert [line["line"] for line in lines_of(tmp_path / "log")] == list(range(102))
 
 
-def test_a_log_that_is_cut_to_nothing_while_a_line_is_written_loses_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_log_that_is_cut_while_a_line_is_written_loses_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As logrotate does it with ``copytruncate``: here after the size was looked up."""
     log, found = tmp_path / "log", os.fstat
 
@@ -216,16 +212,12 @@ def test_an_audit_sums_what_the_encoder_expects(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("chance", ["1.5", "-1", "NaN", '"0.5"'])
 def test_a_line_with_a_chance_that_is_none_is_no_line(tmp_path: Path, chance: str) -> None:
-    decided = policy(tmp_path / "log")
-    written(TextLog(decided, wait=True), decided, chance=0.25)
-    end = (tmp_path / "log").read_bytes().splitlines()[-1]
+    end = log_of_a_text(tmp_path / "log", chance=0.25)[-1]
     assert parse_line(end) is not None
     assert parse_line(end.replace(b"0.25", chance.encode())) is None
 
 
-def test_an_audit_sums_by_day_and_policy_and_finds_what_is_missing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_audit_sums_by_day_and_policy_and_finds_gaps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "log"
     for decided in (policy(path), policy(path, clients="off")):
         log = TextLog(decided, wait=True)
@@ -259,9 +251,7 @@ def test_an_audit_sums_by_day_and_policy_and_finds_what_is_missing(
 
 
 def test_the_beginning_of_a_process_is_missed_too(tmp_path: Path) -> None:
-    decided = policy(tmp_path / "log")
-    written(TextLog(decided, wait=True), decided)
-    lines = (tmp_path / "log").read_bytes().splitlines()
+    lines = log_of_a_text(tmp_path / "log")
     summary = Summary.of(lines[2:])
     end = parse_line(lines[2])
     assert end is not None
@@ -269,16 +259,12 @@ def test_the_beginning_of_a_process_is_missed_too(tmp_path: Path) -> None:
 
 
 def test_a_log_may_have_byte_order_marks_and_empty_lines(tmp_path: Path) -> None:
-    decided = policy(tmp_path / "log")
-    written(TextLog(decided, wait=True), decided)
-    lines = (tmp_path / "log").read_bytes().splitlines()
+    lines = log_of_a_text(tmp_path / "log")
     assert Summary.of([b"\xef\xbb\xbf" + lines[0], b"\n", *lines[1:]]).complete
 
 
 @pytest.mark.parametrize("content", [None, b"", b"{}\n"])
-def test_a_file_that_is_no_log_is_an_error(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes | None
-) -> None:
+def test_another_file_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes | None) -> None:
     if content is not None:
         (tmp_path / "log").write_bytes(content)
     assert main(["audit", str(tmp_path / "log")]) == 2

@@ -70,9 +70,7 @@ def test_a_strategy_that_there_is_not_is_refused_with_those_that_are_left() -> N
     ],
     ids=str,
 )
-def test_fields_are_left_to_clients_within_bounds(
-    clients: dict[str, Any], fits: dict[str, Any], refused: dict[str, Any]
-) -> None:
+def test_fields_are_left_within_bounds(clients: dict[str, Any], fits: dict[str, Any], refused: dict[str, Any]) -> None:
     asked = {name: value for name, value in fits.items() if value is not None}
     policy(clients=clients).request(asked, 1.0)
     with pytest.raises(NotLeftToClients, match=f"ctwl_{next(iter(clients))}"):
@@ -157,9 +155,7 @@ def test_codes_of_a_requests_own_have_a_layout_of_their_own() -> None:
         ({"provider": 42}, {"ctwl_stratgy": "off"}, "'ctwl_stratgy' is no option of a request"),
     ],
 )
-def test_who_asks_for_a_mark_and_would_get_none_is_told(
-    server: dict[str, Any], given: dict[str, Any], says: str
-) -> None:
+def test_who_asks_for_a_mark_in_vain_is_told(server: dict[str, Any], given: dict[str, Any], says: str) -> None:
     with pytest.raises(OptionOutOfRange, match=says):
         open_policy(**server).request(given, 1.0)
     assert open_policy().request({"ctwl_strategy": "off"}, 1.0) is None

@@ -89,9 +89,7 @@ def test_answers_of_a_fixed_form_are_marked_where_the_operator_says_so_and_else_
     assert counted() - before == (not fixed_forms)
 
 
-def test_texts_are_marked_side_by_side_and_noted_from_their_beginning_to_their_end(
-    bridge: Bridge, tmp_path: Path
-) -> None:
+def test_texts_are_marked_side_by_side_and_noted_from_beginning_to_end(bridge: Bridge, tmp_path: Path) -> None:
     log = tmp_path / "log"
     engine = Engine(bridge, policy(log=str(log)))
     engine.request("one")

@@ -124,9 +124,7 @@ def test_what_was_found_is_said_and_what_is_open_too(log: Path, plan: Path, caps
     assert "not legal advice" in page
 
 
-def test_a_strategy_that_was_not_measured_remains_open(
-    tmp_path: Path, plan: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unmeasured_strategy_remains_open(tmp_path: Path, plan: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = written(capsys, log_of(tmp_path / "other.log", strategy="delta", plain=0), plan)
     assert "The plan did not measure the strategy of the log." in page
 
@@ -137,9 +135,7 @@ def test_lines_that_are_missing_are_said(log: Path, plan: Path, capsys: pytest.C
     assert "Lines are missing, broken or repeated" in written(capsys, log, plan)
 
 
-def test_the_page_is_html_too_and_names_are_no_markup(
-    log: Path, plan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_names_are_no_markup(log: Path, plan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = json.loads(plan.read_text(encoding="utf-8"))
     told["settings"]["model"] = name = "<script>alert(1)</script>|[x](http://a) `b` \x1b[2J"
     plan.write_text(json.dumps(told), encoding="utf-8")
@@ -151,17 +147,13 @@ def test_the_page_is_html_too_and_names_are_no_markup(
 
 
 @pytest.mark.parametrize("given", [b"", b"{", b"[]", b"{}", b'{"rows": []}', b'{"rows": [{"name": "race"}]}'])
-def test_what_is_no_plan_is_an_error(
-    given: bytes, log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_no_plan_fails(given: bytes, log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "plan.json").write_bytes(given)
     assert main(["compliance", "--log", str(log), "--plan", str(tmp_path / "plan.json")]) == 2
     assert "option-out-of-range" in capsys.readouterr().err
 
 
-def test_what_cannot_be_read_or_written_is_an_error(
-    log: Path, plan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unreadable_files_are_errors(log: Path, plan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words in (
         ["--log", str(tmp_path / "none"), "--plan", str(plan)],
         ["--log", str(plan), "--plan", str(plan)],

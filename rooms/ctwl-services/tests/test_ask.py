@@ -15,7 +15,7 @@ import httpx
 import pytest
 from detectors import FOUND, Played, answering, body_of, http, playing, sending
 from running_service import serving
-from test_signposts import OFFLINE, RECORDED, TRUSTED, URL, trusting
+from test_signposts import OFFLINE, RECORDED, TRUSTED, URL, signed, trusting, with_provider
 
 from ctwl_decoder import Decoder
 from ctwl_decoder.command import main
@@ -25,9 +25,8 @@ from ctwl_decoder.report.html import html_report
 from ctwl_operations.registry import drafts
 from ctwl_protocol.environment import REGISTRY
 from ctwl_protocol.proxy import open_proxy
-from ctwl_protocol.registry import Envelope, Trusted, keys
+from ctwl_protocol.registry import Trusted
 from ctwl_protocol.registry.store import save_trusted
-from ctwl_protocol.registry.workflow import begin
 from ctwl_services.ask.asking import ask_all, queries, together
 from ctwl_services.ask.model import Reply
 from ctwl_services.ask.wire import Network
@@ -45,19 +44,9 @@ def naming(hosts: Sequence[str]) -> Trusted:
     trusted = trusting()
     registry = trusted.registry
     for code, host in enumerate(hosts, 800):
-        entry = {
-            "code": code,
-            "name": f"Provider {host.split('.')[0].title()}",
-            "contact": f"mail@{host}",
-            "until": None,
-        }
-        entry |= {"state": "active", "since": registry.issued, "models": [], "epochs": []}
-        registry = drafts.set_detector(
-            drafts.add(registry, "provider", **entry), code, {"scheme": "Own", "url": f"https://{host}/detect"}
-        )
-    signers = (keys.test_key(0), keys.test_key(1))
-    documents = zip((trusted.root, registry), signers, strict=True)
-    return begin(*(Envelope.unsigned(document).sign(key).to_bytes() for document, key in documents))
+        registry = with_provider(registry, code, f"Provider {host.split('.')[0].title()}", f"mail@{host}")
+        registry = drafts.set_detector(registry, code, {"scheme": "Own", "url": f"https://{host}/detect"})
+    return signed(trusted.root, registry)
 
 
 @pytest.fixture
@@ -119,9 +108,7 @@ def test_the_whole_text_is_sent_where_that_is_asked_for(
     assert question["text"] == RECORDED.read_text(encoding="utf-8") and question["keep_days"] == 7
 
 
-def test_a_text_without_a_signpost_is_routed_to_all(
-    trusted: Trusted, plain: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_text_without_signpost_goes_to_all(trusted: Trusted, plain: str, capsys: pytest.CaptureFixture[str]) -> None:
     hosts = ["one.example", "two.example", "three.example", "four.example"]
     refusal = sending(http(b'{"code": "token-refused", "message": "who?"}', "401 Unauthorized"))
     plays = [
@@ -217,9 +204,7 @@ def test_an_empty_text_is_not_asked_about(
     assert (status, out) == (2, "") and "the text is empty" in err and "would be sent" not in err
 
 
-def test_a_local_host_is_local_in_capitals_too(
-    trusted: Trusted, detector: Played, plain: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_hosts_have_no_case(trusted: Trusted, detector: Played, plain: str, capsys: pytest.CaptureFixture[str]) -> None:
     (given,) = local(detector)
     status, _, _ = asked(capsys, plain, "--provider", "700", "--yes", given.replace(HOST, HOST.upper()))
     assert status == 0 and len(detector.requests) == 1
@@ -346,9 +331,7 @@ def form() -> dict[str, str]:
     return {"text": text, "provider": "700", "token": CONSENTS.token(700, text), "consent": "yes"}
 
 
-def test_a_page_asks_after_a_tick_and_shows_no_words_as_they_are(
-    asking: tuple[httpx.Client, Played], form: dict[str, str]
-) -> None:
+def test_a_page_asks_after_a_tick_and_escapes_words(asking: tuple[httpx.Client, Played], form: dict[str, str]) -> None:
     client, detector = asking
     reply = client.post("/ask", data={**form, "text": form["text"].replace("\n", "\r\n")})
     assert "form-action 'none'" in reply.headers["content-security-policy"]
@@ -397,9 +380,7 @@ def test_every_route_that_acts_refuses_a_page_of_another_site(
     assert len(detector.requests) == before
 
 
-def test_the_services_own_pages_programs_and_links_are_let_in(
-    asking: tuple[httpx.Client, Played], form: dict[str, str]
-) -> None:
+def test_own_pages_programs_and_links_are_let_in(asking: tuple[httpx.Client, Played], form: dict[str, str]) -> None:
     client, _ = asking
     own = [{}, {"sec-fetch-site": "same-origin"}, {"origin": f"http://{client.base_url.netloc.decode()}"}]
     for headers in own:

@@ -80,9 +80,6 @@ def test_the_entry_names_the_profile_and_has_what_the_list_asks_for() -> None:
     assert about.keys() == {"description", "dateEntered", "contact", "informationalUrl"}
     assert datetime.datetime.fromisoformat(about["dateEntered"]).tzinfo is not None
     assert about["informationalUrl"].endswith("interop/c2pa/README.md")
-    page = ENTRY.with_name("README.md").read_text(encoding="utf-8")  # has what issue 71 of the list asks for
-    assert all(f"**{each}.**" in page for each in ("Name", "Format", "What it is", "How to find it"))
-    assert entry["alg"] in page and f"`{value_of_codes((43207,))}`" in page
 
 
 @pytest.mark.skipif(
@@ -260,9 +257,7 @@ def test_a_bad_body_has_the_status_of_the_api(client: httpx.Client, body: bytes)
         ("text/plain", b"a " * 20_000, "", 413),
     ],
 )
-def test_a_bad_asset_has_the_status_of_the_api(
-    client: httpx.Client, kind: str, body: bytes, query: str, status: int
-) -> None:
+def test_a_bad_asset_has_its_status(client: httpx.Client, kind: str, body: bytes, query: str, status: int) -> None:
     answer = client.post(f"/matches/byContent?{query}", content=body, headers={"content-type": kind})
     assert answer.status_code == status and answer.json().keys() == {"code", "message"}
 
@@ -308,9 +303,7 @@ def test_the_routes_keep_what_their_schema_promises(client: httpx.Client, mode: 
         [binding(1, endpoint="javascript:alert(1)")],
     ],
 )
-def test_a_file_of_other_bindings_ends_the_command(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], document: Any
-) -> None:
+def test_another_file_ends_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], document: Any) -> None:
     path = tmp_path / "bindings.json"
     path.write_text(json.dumps(document))
     assert main(["--port", "0", "--profile", ALG, "--manifests", str(path)]) == 2

@@ -6,7 +6,6 @@ import io
 import os
 import pydoc_data.topics
 import re
-import shutil
 import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,13 +24,10 @@ from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_services.serve.limits import Limits
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-CHROMIUM = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None)
+from chromium import CHROMIUM, QUIET  # noqa: E402
+
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
 
-QUIET = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 HUMAN = pydoc_data.topics.topics["exceptions"][:900]
 LIMITS = Limits(characters=1500, body=16 << 10)
 READ, WHOLE = "Look for a watermark", "Read it with the language model too"
@@ -106,9 +102,7 @@ def read(page: sync_api.Page, text: str) -> None:
     page.get_by_role("button", name=READ).click()
 
 
-def test_the_language_model_reads_what_the_page_has_read(
-    opened: Callable[[str], sync_api.Page], public_url: str
-) -> None:
+def test_the_model_reads_what_the_page_has_read(opened: Callable[[str], sync_api.Page], public_url: str) -> None:
     """First the page by itself, then the service; each says so in the details."""
     page = opened(public_url)
     page.get_by_role("button", name="Show a text by a person").click()
@@ -128,9 +122,7 @@ def test_the_language_model_reads_what_the_page_has_read(
     assert say("means-quick") not in page.locator("#means").inner_text()
 
 
-def test_a_text_that_is_too_long_for_the_service_is_still_read_by_the_page(
-    opened: Callable[[str], sync_api.Page], public_url: str
-) -> None:
+def test_a_text_too_long_for_the_service_is_still_read(opened: Callable[[str], sync_api.Page], public_url: str) -> None:
     page = opened(public_url)
     read(page, HUMAN * 2)
     page.get_by_role("button", name=WHOLE).click()

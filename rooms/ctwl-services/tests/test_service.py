@@ -11,8 +11,6 @@ import pydoc_data.topics
 import re
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 import weakref
@@ -265,9 +263,7 @@ def test_a_text_too_long_is_refused_in_characters_and_in_tokens(gated: Gated) ->
 
 
 @pytest.mark.parametrize("score", ["auto", "light"])
-def test_a_text_of_too_many_tokens_is_refused_before_any_work(
-    small: Proxy, monkeypatch: pytest.MonkeyPatch, score: str
-) -> None:
+def test_a_text_of_too_many_tokens_is_refused_first(small: Proxy, monkeypatch: pytest.MonkeyPatch, score: str) -> None:
     with serving(small, tokens=40) as client:
         monkeypatch.setattr("ctwl_decoder.reading.Pipeline.scored", lambda *_: 1 / 0)
         answer = client.post("/v1/decode", json=QUESTION | {"score": score})
@@ -444,13 +440,14 @@ def test_bytes_of_any_content_type_are_text_or_refused(data: bytes, kind: str) -
 
 
 FORM = "multipart/form-data; boundary=x"
+FILE = b'--x\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n%s\r\n--x--'
 
 
 @pytest.mark.parametrize(
     ("body", "kind", "status"),
     [
-        (b'--x\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n\xff\r\n--x--', FORM, 422),
-        (b'--x\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n\x00\r\n--x--', FORM, 422),
+        (FILE % b"\xff", FORM, 422),
+        (FILE % b"\x00", FORM, 422),
         (b"no boundary at all", FORM, 400),
         (b"--x\r\n\r\n", FORM, 400),
         (b"text=a", "multipart/form-data", 400),
@@ -533,9 +530,7 @@ def test_a_body_of_a_stated_length_may_come_byte_by_byte(client: httpx.Client) -
         assert raw.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
 
 
-def test_after_a_refusal_the_rest_is_read_within_a_bound(
-    client: httpx.Client, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_after_a_refusal_the_rest_is_bounded(client: httpx.Client, caplog: pytest.LogCaptureFixture) -> None:
     endless, sent = b" " * (1 << 16), 0
     with connect(client) as raw, suppress(OSError):
         raw.sendall(b"POST /v1/decode HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % (1 << 40))
@@ -568,9 +563,7 @@ def test_no_answer_repeats_the_host_that_a_client_names(client: httpx.Client) ->
         assert b"evil.example" not in answer and not answer.startswith(b"HTTP/1.1 3")
 
 
-def test_a_client_is_its_address_whatever_port_a_reverse_proxy_adds(
-    small: Proxy, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_client_is_its_address_behind_a_reverse_proxy(small: Proxy, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", logger="ctwl_services.serve")
     with running(small, trusted=["127.0.0.1"]) as (_, client):
         for forwarded in ("192.0.2.7:1234", "192.0.2.7:4321", "192.0.2.7", "198.51.100.1, 192.0.2.7:1, 127.0.0.1:2"):
@@ -800,9 +793,7 @@ def test_an_updated_registry_is_loaded_and_a_damaged_one_is_not(
 # ---- the command ----
 
 
-def test_the_command_serves_until_it_is_told_to_stop(
-    capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_command_serves_until_stopped(capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> None:
     asked: list[httpx.Response] = []
 
     def ask_and_stop() -> None:
@@ -826,33 +817,11 @@ def test_the_command_serves_until_it_is_told_to_stop(
     assert [record.getMessage() for record in caplog.records] == ['127.0.0.1 "POST /v1/decode" 200']
 
 
-def test_a_service_that_cannot_start_is_an_error(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_service_that_fails_is_an_error(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(Decoders, "decode", lambda *_, **__: 1 / 0)  # the first text, before any request
     assert main(["--port", "0", "--profile", VANILLA]) == 2
     said = capfd.readouterr()
     assert "ctwl-decode: cannot-serve: the service did not start" in said.err and "serving" not in said.out
-
-
-@pytest.mark.slow
-def test_a_process_that_serves_ends_cleanly() -> None:
-    command = "from ctwl_services.serve.command import main; raise SystemExit(main())"
-    options = ["--port", "0", "--profile", VANILLA, "--access-log"]
-    with subprocess.Popen(
-        [sys.executable, "-W", "error::ResourceWarning", "-c", command, *options],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        url = process.stdout.readline().split(" at ")[1].split()[0]
-        asked = httpx.post(f"{url}v1/decode?text=secret", json=QUESTION, timeout=60)
-        assert asked.json()["detected"] is False
-        process.send_signal(signal.SIGTERM)
-        _, log = process.communicate()
-    assert process.returncode == 0
-    assert log.count("\n") == 1 and log.strip().endswith('127.0.0.1 "POST /v1/decode" 200')
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import re
 import textwrap
 from collections.abc import Callable, Iterator
@@ -17,13 +16,16 @@ from running_service import serving_files
 from test_signposts import RECORDED, TRUSTED, URL
 
 from ctwl_decoder import Decoder
-from ctwl_decoder.command import main
-from ctwl_decoder.errors import InputUnreadable
 from ctwl_decoder.words import say
 from ctwl_protocol import get_profile
 from ctwl_protocol.registry import bundled
-from ctwl_services.page.build import build_page, policy_of, read_words
-from ctwl_services.page.bundle import bundle, web_folder
+from ctwl_services.page.build import build_page, read_words
+from ctwl_services.page.bundle import web_folder
+
+sync_api: Any = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+from chromium import CHROMIUM, QUIET  # noqa: E402
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
 
 PROFILE = "org.ctwl.smollm2-135m.1"
 READ = "Look for a watermark"
@@ -36,63 +38,6 @@ HOSTILE = (
 PATIENCE = 120_000  # milliseconds: the machines of tests may be busy
 
 
-def test_the_page_is_one_file_of_less_than_two_megabytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["page", "--out", str(tmp_path / "new")]) == 0
-    (page,) = (tmp_path / "new").iterdir()
-    assert page.name == "index.html"
-    assert page.stat().st_size < 2_000_000
-    assert f"{page.stat().st_size:,} bytes" in capsys.readouterr().out
-    text = page.read_text("utf-8")
-    assert "default-src 'none'" in text
-    assert re.findall(r"unsafe-?[\w-]*", policy_of(text).replace("'wasm-unsafe-eval'", "")) == []
-
-
-def test_words_in_another_language_are_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["page", "--print-words"]) == 0
-    words = json.loads(capsys.readouterr().out)
-    (tmp_path / "words.json").write_text(json.dumps(words | {"read": "Wasserzeichen suchen", "language": "de"}))
-    assert main(["page", "--out", str(tmp_path), "--words", str(tmp_path / "words.json")]) == 0
-    page = (tmp_path / "index.html").read_text("utf-8")
-    assert '<html lang="de">' in page
-    assert "Wasserzeichen suchen</button>" in page
-    del words["read"]
-    (tmp_path / "words.json").write_text(json.dumps(words))
-    assert main(["page", "--out", str(tmp_path), "--words", str(tmp_path / "words.json")]) == 2
-    assert "read" in capsys.readouterr().err
-
-
-def test_the_page_takes_its_profile_from_the_environment(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CTWL_PROFILE", "org.nobody.1")
-    assert main(["page", "--out", str(tmp_path)]) == 2
-    assert "profile-unknown" in capsys.readouterr().err
-
-
-def test_a_profile_without_a_shipped_tokenizer_has_no_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["page", "--out", str(tmp_path), "--profile", "org.ctwl.toy.1"]) == 2
-    assert "org.ctwl.toy.1" in capsys.readouterr().err
-
-
-def test_modules_become_one_script_or_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "one.js").write_text('import { b as c } from "./two.js";\nexport const a = c + 1;\n')
-    (tmp_path / "two.js").write_text("const b = 1;\nexport { b };\n")
-    script = bundle(tmp_path / "one.js")
-    assert script.index("const b") < script.index("const a")
-    assert not re.search(r"^(import|export)", script, re.M)
-    (tmp_path / "two.js").write_text('import N from "./n.json" with { type: "json" };\nexport const b = N.value;\n')
-    (tmp_path / "n.json").write_text('{"value": 1}')
-    assert 'const N = {"value": 1};' in bundle(tmp_path / "one.js")
-    (tmp_path / "two.js").write_text("export default 1;\n")
-    with pytest.raises(ValueError, match=r"two\.js"):
-        bundle(tmp_path / "one.js")
-
-
-# In the browser.
-
-sync_api: Any = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("page")
@@ -102,10 +47,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    from chromium import CHROMIUM, QUIET
-
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on this machine")
     with sync_api.sync_playwright() as playwright:
         found = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
         yield found
@@ -170,7 +111,6 @@ def wrapped(text: str) -> str:
     return "\n".join(textwrap.wrap(text, 70))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -187,7 +127,6 @@ def test_the_p_value_is_the_decoders_to_nine_digits(page: Any, decoder: Decoder,
     assert marks == [text[span.start : span.end] for span in report.spans]
 
 
-@pytest.mark.slow
 def test_a_verdict_about_registered_marks_comes_before_the_whole_one(page: Any) -> None:
     """Registered codes are few, so they are searched first; a registered mark needs no more."""
     marked = f"{EXAMPLES['marked']} {EXAMPLES['human']}"
@@ -199,7 +138,6 @@ def test_a_verdict_about_registered_marks_comes_before_the_whole_one(page: Any) 
         page.locator("#result:not([hidden]):not([data-early])").wait_for()
 
 
-@pytest.mark.slow
 def test_a_marked_text_gets_two_sentences_and_its_passage(page: Any) -> None:
     read(page, EXAMPLES["marked"]).wait_for()
     assert page.locator("#verdict").text_content() == say("found-whole")
@@ -215,7 +153,6 @@ def test_a_marked_text_gets_two_sentences_and_its_passage(page: Any) -> None:
     assert "nonce 2" in page.locator("#expert").inner_text()
 
 
-@pytest.mark.slow
 def test_without_a_finding_nothing_is_coloured(page: Any) -> None:
     page.get_by_role("button", name="Show a text by a person").click()
     read(page).wait_for()
@@ -229,7 +166,6 @@ def test_without_a_finding_nothing_is_coloured(page: Any) -> None:
     assert page.locator("svg").is_visible()
 
 
-@pytest.mark.slow
 def test_hostile_text_is_shown_as_text(page: Any) -> None:
     """That nothing is loaded, run or complained of, the fixture says."""
     read(page, HOSTILE + EXAMPLES["marked"] + HOSTILE).wait_for()
@@ -238,7 +174,6 @@ def test_hostile_text_is_shown_as_text(page: Any) -> None:
     assert page.locator("#passages :not(mark)").count() == 0
 
 
-@pytest.mark.slow
 def test_what_cannot_be_read_is_refused_with_its_code(page: Any, tmp_path: Path) -> None:
     for expression, code in [
         ("'a\\ud800b'.repeat(200)", "not-text"),
@@ -269,7 +204,6 @@ def test_what_cannot_be_read_is_refused_with_its_code(page: Any, tmp_path: Path)
     assert page.locator("#verdict").text_content() == say("short")
 
 
-@pytest.mark.slow
 def test_a_file_is_opened_or_dropped(page: Any, tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text(EXAMPLES["human"], "utf-8")
     page.locator("#file").set_input_files(tmp_path / "letter.txt")
@@ -287,7 +221,6 @@ def test_a_file_is_opened_or_dropped(page: Any, tmp_path: Path) -> None:
     sync_api.expect(page.get_by_role("status")).to_contain_text("One file is read at a time")
 
 
-@pytest.mark.slow
 def test_what_is_dropped_is_taken_or_named(page: Any, tmp_path: Path) -> None:
     """By the browser's own drag: a folder and a link come as people drop them."""
     (tmp_path / "folder").mkdir()
@@ -353,7 +286,6 @@ def documents(text: str) -> dict[str, bytes]:
     }  # fmt: skip
 
 
-@pytest.mark.slow
 def test_words_of_documents_are_read_and_no_tags(page: Any, tmp_path: Path) -> None:
     text = EXAMPLES["marked"].strip()
     box, status = page.get_by_label("Text", exact=True), page.get_by_role("status")
@@ -368,7 +300,6 @@ def test_words_of_documents_are_read_and_no_tags(page: Any, tmp_path: Path) -> N
     assert page.locator("#verdict").text_content() == say("found-whole")
 
 
-@pytest.mark.slow
 def test_a_container_that_is_pasted_is_opened_or_named(page: Any) -> None:
     """That base64 has no watermark is never said."""
     files = documents(EXAMPLES["marked"].strip())
@@ -381,7 +312,6 @@ def test_a_container_that_is_pasted_is_opened_or_named(page: Any) -> None:
     assert page.locator("#result").is_hidden()
 
 
-@pytest.mark.slow
 def test_a_reading_can_be_stopped_and_begun_again(page: Any) -> None:
     read(page, EXAMPLES["human"] * 20)
     page.get_by_role("button", name="Stop reading").click()
@@ -391,7 +321,6 @@ def test_a_reading_can_be_stopped_and_begun_again(page: Any) -> None:
     assert page.locator("#verdict").text_content() == say("found-whole")
 
 
-@pytest.mark.slow
 def test_it_works_from_a_web_server_and_fits_a_phone(opened: Callable[..., Any], server: str) -> None:
     page = opened(server, viewport={"width": 360, "height": 700})
     read(page, EXAMPLES["edited"]).wait_for()
@@ -401,7 +330,6 @@ def test_it_works_from_a_web_server_and_fits_a_phone(opened: Callable[..., Any],
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
-@pytest.mark.slow
 def test_it_is_used_without_a_mouse(page: Any) -> None:
     page.get_by_label("Text", exact=True).fill(EXAMPLES["edited"])
     page.get_by_label("Text", exact=True).focus()
@@ -416,7 +344,6 @@ def test_it_is_used_without_a_mouse(page: Any) -> None:
     assert page.locator("#expert").is_visible()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("clipboard", [True, False])
 def test_where_a_signpost_leads_nothing_is_sent_and_the_words_are_shown_before_they_are_copied(
     opened: Callable[..., Any], tmp_path: Path, clipboard: bool
@@ -444,22 +371,11 @@ def test_where_a_signpost_leads_nothing_is_sent_and_the_words_are_shown_before_t
     assert told in asked.get_by_role("status").inner_text()
 
 
-@pytest.mark.slow
 def test_without_a_signpost_there_is_nobody_to_ask(page: Any) -> None:
     read(page, EXAMPLES["marked"]).wait_for()
     assert page.locator("#asks details").count() == 0
 
 
-def test_a_translation_that_lacks_words_is_refused_by_their_names(tmp_path: Path) -> None:
-    words = tmp_path / "words.json"
-    for given, said in (("{", "cannot read words"), ("[]", "no JSON object"), ('{"title": 1}', "has no words for")):
-        words.write_text(given)
-        with pytest.raises(InputUnreadable, match=said) as refused:
-            read_words(words)
-    assert all(name in str(refused.value) for name in read_words())
-
-
-@pytest.mark.slow
 def test_all_words_are_in_the_file(opened: Callable[..., Any], tmp_path: Path) -> None:
     """With every word replaced, nothing else is left to read but names, numbers and the text."""
     words = {name: "¶ " + " ".join(re.findall(r"\{\w+\}", text)) for name, text in read_words().items()}

@@ -64,19 +64,8 @@ def served(folder: Path, *options: str, model: Path | None = None) -> Iterator[A
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [Path(sys.executable).with_name("ctwl-llama-server"), "--provider", "42", "--version", "3"]
-    command += [
-        "--profile",
-        PROFILE,
-        "--model",
-        str(model),
-        "--port",
-        str(port),
-        "--n_ctx",
-        "512",
-        "--verbose",
-        "false",
-        *options,
-    ]
+    command += ["--profile", PROFILE, "--model", str(model), "--port", str(port)]
+    command += ["--n_ctx", "512", "--verbose", "false", *options]
     log = folder / "log"
     with log.open("w") as output:
         server = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)

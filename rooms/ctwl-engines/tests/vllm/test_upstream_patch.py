@@ -19,19 +19,8 @@ def test_the_patch_applies_and_passes_its_own_tests(tmp_path: Path) -> None:
     linked(installed, tmp_path / "vllm", {name.removeprefix("vllm/") for name in changed})
     subprocess.run(["git", "apply", str(PATCH)], cwd=tmp_path, check=True)
     (test,) = [name for name in changed if name.startswith("tests/")]
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-c",
-        "/dev/null",
-        "--rootdir",
-        ".",
-        "-p",
-        "no:cacheprovider",
-        test,
-    ]
+    alone = ["-c", "/dev/null", "--rootdir", ".", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", "-q", *alone, test]
     environment = os.environ | {"PYTHONPATH": str(tmp_path), "VLLM_LOGGING_LEVEL": "ERROR"}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

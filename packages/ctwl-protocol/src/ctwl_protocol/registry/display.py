@@ -60,21 +60,18 @@ def _root_text(root: Root) -> str:
 
 
 def _registry_text(registry: Registry) -> str:
-    owners = [entry for entry in registry.entries if isinstance(entry, ProviderEntry)]
+    providers = (entry for entry in registry.entries if isinstance(entry, ProviderEntry))
+    owners = sorted(providers, key=lambda owner: owner.code)
     tables = {
         ("provider", "name", "state", "versions", "epochs", "contact"): [
             [str(owner.code), owner.name, _state(owner), _versions(owner), _epochs(owner), owner.contact]
-            for owner in sorted(owners, key=lambda owner: owner.code)
+            for owner in owners
         ],
         ("provider", "detector of", "url"): [
-            [str(owner.code), owner.detector.scheme, owner.detector.url]
-            for owner in sorted(owners, key=lambda owner: owner.code)
-            if owner.detector
+            [str(owner.code), owner.detector.scheme, owner.detector.url] for owner in owners if owner.detector
         ],
         ("provider", "is read best by"): [
-            [str(owner.code), owner.reading_model]
-            for owner in sorted(owners, key=lambda owner: owner.code)
-            if owner.reading_model
+            [str(owner.code), owner.reading_model] for owner in owners if owner.reading_model
         ],
         ("number", "layout", "owner", "fields"): [
             [str(entry.number), entry.name, str(entry.owner), " ".join(f"{name}:{bits}" for name, bits in entry.fields)]
