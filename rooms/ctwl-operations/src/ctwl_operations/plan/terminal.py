@@ -27,7 +27,8 @@ def show(result: Result, console: Console) -> None:
     console.print(reading)
     console.print(reading_legend(result), style="dim", markup=False, highlight=False)
     console.print(f"\n{headline(result)}", style="bold", markup=False, highlight=False)
-    console.print(" ".join(sentences(result)), markup=False, highlight=False)
+    for sentence in sentences(result):
+        console.print(f"- {sentence}", markup=False, highlight=False)
     for name, snippet in configs(result).items():
         console.print(f"\n{name}:", style="bold", markup=False, highlight=False)
         console.print(snippet, markup=False, highlight=False, soft_wrap=True)

@@ -137,8 +137,8 @@ def headline(result: Result) -> str:
 
 
 def sentences(result: Result) -> list[str]:
-    """Why, how sure, and what else to know."""
-    found = [*_others(result), *_what_helps(result), _how_sure(result), *_budget(result)]
+    """How sure, why, and what else to know."""
+    found = [_how_sure(result), *_others(result), *_what_helps(result), *_budget(result)]
     taken, default = result.taken.marking, result.recommendation.default
     if taken == default:
         found.append(f"{default.name} is also what the encoder takes by itself at this temperature.")
