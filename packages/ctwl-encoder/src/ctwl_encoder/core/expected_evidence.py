@@ -30,8 +30,9 @@ SEVERAL = 12
 tested, and because one sum over all slots is tested (evaluation/reading/records.py)."""
 
 COOLING = 4.5
-"""Below temperature 1, with top-p 0.95, the evidence of a token falls as this power of the temperature. Fitted by hand
-to texts of SmolLM2 at 0.7 (evaluation/reading/models.py)."""
+"""Below temperature 1, with top-p 0.95, the evidence of a token falls as this power of the temperature. Chosen by hand:
+at 0.7 it lies between SmolLM2, which needs fewer tokens (evaluation/reading/entropy.py), and larger models, which need more
+(evaluation/reading/models.py)."""
 
 COLDEST = 0.3
 """Below this temperature nothing was measured. Chosen by hand: the evidence is next to none there."""
