@@ -31,8 +31,8 @@ tested, and because one sum over all slots is tested (evaluation/reading/records
 
 COOLING = 4.5
 """Below temperature 1, with top-p 0.95, the evidence of a token falls as this power of the temperature. Chosen by hand:
-at 0.7 it lies between SmolLM2, which needs fewer tokens (evaluation/reading/entropy.py), and larger models, which need more
-(evaluation/reading/models.py)."""
+at 0.7 it lies between SmolLM2, which needs fewer tokens (evaluation/reading/entropy.py), and larger models, which need
+more (evaluation/reading/models.py)."""
 
 COLDEST = 0.3
 """Below this temperature nothing was measured. Chosen by hand: the evidence is next to none there."""
