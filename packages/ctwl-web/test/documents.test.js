@@ -46,8 +46,8 @@ test("a mail is one whatever programs write around it, and whatever its headers 
 
 test("a line of a mail that begins as one before a mail begins none", async () => {
   const words = "First words.\n\nFrom Monday on we meet.\nPlace: Room 1";
-  assert.equal(await wordsOf(`From: a@b\nDate: today\n\n${words}`), words);
-  assert.equal(await wordsOf(`From a@b Mon Nov 2\nDate: today\n\n${words}`), words);
+  assert.equal(await wordsOf(`From: a@b\nDate: 2 Nov 2026 10:00:00 +0000\n\n${words}`), words);
+  assert.equal(await wordsOf(`From a@b Mon Nov 2\nDate: 2 Nov 2026 10:00:00 GMT\n\n${words}`), words);
 });
 
 test("of alternatives the words are chosen, and what is attached in any is named", async () => {
@@ -194,8 +194,19 @@ const RECORD = '{"role": "user", "text": "Hi"}\n';
 const WITH_JSON = [`[![a](b)](c)\n${PROSE}${RECORD}`, `[10:00] a ${RECORD}${PROSE}`, `${RECORD}${PROSE}${RECORD}`, `Lines:\ndata: ${RECORD}data: ${RECORD}${PROSE}`];
 const LIKE_FILES = [...WITH_JSON, "Note: a text.\n\nFrom: b\n", "Received: a letter.\n\nIt said little.", "Content-wise: thin.\n\nIts style is fine.", `Date: today\nAnn: Hi.\nBot: ${PROSE}\nFrom Monday on\nAnn: Thanks.`, "---\ncontent-type: a\n---\nA text.", '12\nNote: "a": b\n\n', "ID3 is a way to learn trees.", "THE HEATWAVE went on.", "GIF89a was a format.", "Files begin with %PDF-1.7.", '{"doc_id": "1", "note": "two words"}', "[Desktop Entry]\nType=Application"];
 
+/** What people type below the names of headers. */
+const LIKE_MAIL = [
+  "Date: 5 May, 10:30\nFrom: Rome\nQ: How is it?\nA: Well.\n\nMore words.",
+  "TO: All\nFROM: ann@example.org\nDATE: 5 May 2026\nSUBJECT: Rooms\n\nWe move on Monday.",
+  "From: Ann\nReceived: from Bob, by hand\nMessage-ID: none\n\nThe parcel came.",
+  "Content-type: what is it?\n\nAn essay on headers.",
+  "Content-Type: text/html is for pages.\n\nAn essay on headers.",
+  "--next\ncontent-free: prose\n\nhello",
+  "--next\nContent-Type: for the web\n\nhello",
+];
+
 test("plain text stays as it is", async () => {
-  for (const plain of ["", "[Music] words", "Note: this\nis plain.\n\nText", "<p>a line</p> of Markdown", "{curly} words", MARKED, "word ".repeat(9999), "ACGT".repeat(99), ...LIKE_FILES]) {
+  for (const plain of ["", "[Music] words", "Note: this\nis plain.\n\nText", "<p>a line</p> of Markdown", "{curly} words", MARKED, "word ".repeat(9999), "ACGT".repeat(99), ...LIKE_FILES, ...LIKE_MAIL]) {
     assert.equal(await wordsOf(plain), plain);
   }
   for (const odd of [Uint8Array.of(0xff, 0xfe, 0), bytes("a\0b"), Uint8Array.of(0x80)]) await assert.rejects(openDocument(odd), refused("not-text"));
@@ -261,7 +272,7 @@ test("long runs cost no more than their length", async () => {
   await wordsOf(`${"Ab3".repeat(99)}${" ".repeat(many)}!`);
   await wordsOf(`${"Name: value\r\n".repeat(300)}no header`);
   await wordsOf(`Mime-Version: a\nName:${";a=b".repeat(many)}\n\nwords`);
-  await wordsOf(`From a Thu\nDate: x\n\n${"From Thu ".repeat(many)}`);
+  await wordsOf(`From a Thu\nDate: 2 Nov 10:00:00 GMT\n\n${"From Thu ".repeat(many)}`);
   for (const run of ["\r", "--a\n", "[", "12", "}} {", 'a {"b":c}\n']) await wordsOf(run.repeat(many));
 });
 

@@ -554,6 +554,13 @@ RECORD = '{"role": "user", "text": "Hi"}\n'
         "Content-wise: it is thin.\n\nIts style is fine.",
         f"Title: Talk\nDate: today\nAnn: A question.\nBot: {TEXTS[0]}\n\nFrom Monday on\nAnn: Thanks.",
         "---\ncontent-type: a\n---\nA text.",
+        "Date: 5 May, 10:30\nFrom: Rome\nQ: How is it?\nA: Well.\n\nMore words.",
+        "TO: All\nFROM: ann@example.org\nDATE: 5 May 2026\nSUBJECT: Rooms\n\nWe move on Monday.",
+        "From: Ann\nReceived: from Bob, by hand\nMessage-ID: none\n\nThe parcel came.",
+        "Content-type: what is it?\n\nAn essay on headers.",
+        "Content-Type: text/html is for pages.\n\nAn essay on headers.",
+        "--next\ncontent-free: prose\n\nhello",
+        "--next\nContent-Type: for the web\n\nhello",
         f"[![a](b)](c)\n{TEXTS[0]}\n{RECORD}",
         f"[10:00] a {RECORD}{TEXTS[0]}",
         f"{RECORD}{TEXTS[0]}\n{RECORD}",
@@ -596,7 +603,7 @@ def test_a_mail_is_one_whatever_stands_around_it_and_whatever_its_headers_and_li
 def test_a_line_of_a_mail_that_begins_as_one_before_a_mail_begins_none() -> None:
     body = "First words.\n\nFrom Monday on we meet.\nPlace: Room 1"
     for head in ("From: a@b\n", "From a@b Mon Nov 2\n"):
-        assert words(f"{head}Date: today\n\n{body}".encode()) == body
+        assert words(f"{head}Date: Mon, 2 Nov 2026 10:00:00 +0000\n\n{body}".encode()) == body
 
 
 def test_of_alternatives_the_words_are_chosen_and_what_is_attached_in_any_is_read() -> None:

@@ -89,13 +89,25 @@ _HEADER = _NAME + rb"[^\n]*\n(?:[ \t][^\n]*\n)*"  # one way to match a line end,
 _MAIL = re.compile(rb"(?=[Cc]ontent-[Tt]|[^\n]*\n[^\r\n])(?:From [^\n]*\n)?(?:" + _HEADER + rb"){1,400}\r?\n")
 """The head of a mail; one header alone may begin prose, too."""
 
-_OF_MAIL = re.compile(
-    rb"^(?:mime-version|message-id|received|return-path|content-(?:type|transfer-encoding|disposition)):", re.I | re.M
+_HEADER_OF_MAIL = (
+    rb"(?:mime-version:\s*\d\.\d|message-id:\s*<|content-(?:type|transfer-encoding|disposition):\s*"
+    rb"(?:(?:text|multipart|application|message|image|audio|video|font|model|x-\w+)/[\w.+-]+|inline|attachment|form-data"
+    rb"|[78]-?bit|binary|base64|quoted-printable|(?:x-)?uue(?:ncode)?)[ \t]*(?:;|\r?\n))"
 )
-_LEAST = [re.compile(rb"^date:", re.I | re.M), re.compile(rb"^from[: ]", re.I | re.M)]
-"""Every mail has these; notes and written talks have the first alone."""
+"""No person types these values: notes have others below the same names, and essays are about them."""
 
-_PARTS = re.compile(rb"(?:[^\n]{0,200}\n){0,5}?--(?!-*\s)([^\s\"]{1,70})[ \t]*\r?\n(?=content-[a-z-]+:)", re.I)
+_OF_MAIL = re.compile(b"^" + _HEADER_OF_MAIL, re.I | re.M)
+_LEAST = [
+    re.compile(rb"^date:[^\n]*\d:\d\d:\d\d +(?:[+-]\d{4}|[a-z]{3})", re.I | re.M),
+    re.compile(rb"^from[: ]", re.I | re.M),
+]
+"""Every mail has these, with seconds and a zone, which letters and talks do not have."""
+
+_PARTS = re.compile(
+    rb"(?:[^\n]{0,200}\n){0,5}?--(?!-*\s)([^\s\"]{1,70})[ \t]*\r?\n"
+    rb"(?=(?:" + _HEADER + rb"){0,9}?" + _HEADER_OF_MAIL + b")",
+    re.I,
+)
 """Begins the body of a mail whose head is cut off."""
 
 _ENCODED = re.compile(rb"^content-transfer-encoding:\s*(?:base64|quoted-printable|(?:x-)?uue)", re.I | re.M)
