@@ -160,7 +160,7 @@ test("breaks of an office document are breaks of the text", async () => {
 /** A file of a kind by what shows it. */
 function shown({ begins, bytes: magic, members, xml }) {
   if (members) return zip(Object.fromEntries(members.map((name) => [name.replace(/\/$/, "/a.xml"), ""])));
-  if (begins) return `${begins[0]} words\n`;
+  if (begins) return `${begins[0]}\nwords\n`;
   if (!magic) return `<${/\w+(?::\w+)?/.exec(xml)[0]}>words`;
   const [characters, place] = magic[0];
   return Uint8Array.from(Buffer.from(`${" ".repeat(place)}${characters}\0words`, "latin1"));
@@ -178,7 +178,7 @@ const LINKS = [
 ];
 
 test("kinds that are not opened are named", async () => {
-  const made = { zip: zip({ "a.txt": "words" }) };
+  const made = { zip: zip({ "a.txt": "words" }), rtf: "{\\rtf1\\ansi words}", postscript: "%!PS-Adobe-3.0 EPSF-3.0\n(words) show" };
   for (const [kind, row] of Object.entries(KINDS).filter(([, { advice }]) => advice)) {
     const opened = openDocument(bytes(made[kind] ?? shown(row)));
     await assert.rejects(opened, (error) => error instanceof NotOpened && error.status === "not-opened" && error.kind === kind);
@@ -194,6 +194,19 @@ const RECORD = '{"role": "user", "text": "Hi"}\n';
 const WITH_JSON = [`[![a](b)](c)\n${PROSE}${RECORD}`, `[10:00] a ${RECORD}${PROSE}`, `${RECORD}${PROSE}${RECORD}`, `Lines:\ndata: ${RECORD}data: ${RECORD}${PROSE}`];
 const LIKE_FILES = [...WITH_JSON, "Note: a text.\n\nFrom: b\n", "Received: a letter.\n\nIt said little.", "Content-wise: thin.\n\nIts style is fine.", `Date: today\nAnn: Hi.\nBot: ${PROSE}\nFrom Monday on\nAnn: Thanks.`, "---\ncontent-type: a\n---\nA text.", '12\nNote: "a": b\n\n', "ID3 is a way to learn trees.", "THE HEATWAVE went on.", "GIF89a was a format.", "Files begin with %PDF-1.7.", '{"doc_id": "1", "note": "two words"}', "[Desktop Entry]\nType=Application"];
 
+/** Sentences about files, which begin as they do. */
+const ABOUT_FILES = [
+  "WEBVTT is a form of subtitles.\n\nIt has cues.",
+  "WEBVTT\n\nThe first line has this word.",
+  "[Script Info] begins subtitles.\nDialogue: none.",
+  "%PDF-1.4 is how a PDF begins.\nIts end is %%EOF.\n".padEnd(2000, "Words. "),
+  "version https://git-lfs.github.com/spec/v1 is the first line.\nMore words.",
+  "{\\rtf1 is how RTF begins.}\n",
+  "%!PS-Adobe-3.0 begins PostScript.\n",
+  "WARC/1.0 is an archive of pages.\n",
+  "[InternetShortcut] begins a link.\n",
+  "-----BEGIN CERTIFICATE----- is how a certificate begins.\n",
+];
 /** What people type below the names of headers. */
 const LIKE_MAIL = [
   "Date: 5 May, 10:30\nFrom: Rome\nQ: How is it?\nA: Well.\n\nMore words.",
@@ -206,7 +219,7 @@ const LIKE_MAIL = [
 ];
 
 test("plain text stays as it is", async () => {
-  for (const plain of ["", "[Music] words", "Note: this\nis plain.\n\nText", "<p>a line</p> of Markdown", "{curly} words", MARKED, "word ".repeat(9999), "ACGT".repeat(99), ...LIKE_FILES, ...LIKE_MAIL]) {
+  for (const plain of ["", "[Music] words", "Note: this\nis plain.\n\nText", "<p>a line</p> of Markdown", "{curly} words", MARKED, "word ".repeat(9999), "ACGT".repeat(99), ...LIKE_FILES, ...ABOUT_FILES, ...LIKE_MAIL]) {
     assert.equal(await wordsOf(plain), plain);
   }
   for (const odd of [Uint8Array.of(0xff, 0xfe, 0), bytes("a\0b"), Uint8Array.of(0x80)]) await assert.rejects(openDocument(odd), refused("not-text"));

@@ -3,7 +3,8 @@
 ``src/documents/kinds.json`` of ctwl-web has a row for each kind, which both readers follow:
 
 - ``name``: what a message calls it; ``advice``: what to do where it is not opened, as the page does not.
-- ``begins``: what text and other bytes begin with; ``bytes``: characters and their place, in a file that is no text.
+- ``begins``: what the first line of text or other bytes begins with, if no space is behind it: people write sentences
+  about files. ``bytes``: characters and their place, in a file that is no text.
 - ``pattern``: what a text begins with; ``xml``: the same, after what stands before the first element.
 - ``members``: what all are in a zip of this kind, folders with a ``/``.
 - ``dialect``: how its XML holds words, or a kind with the same XML.
@@ -123,7 +124,8 @@ def outer_kind(data: bytes) -> Kind | None:
 
     Documents that are zip archives are so called.
     """
-    if sign := next((kind for sign, kind in _SIGNS if data.startswith(sign)), None):
+    line = data[:1024].partition(b"\n")[0].partition(b"\r")[0].rstrip()
+    if sign := next((kind for sign, kind in _SIGNS if line.startswith(sign) and b" " not in line[len(sign) :]), None):
         return sign
     is_text = _is_text(data[:1024])
     found = next((kind for magic, place, kind in _MAGIC if data.startswith(magic, place)), None)

@@ -51,7 +51,8 @@ const NOT_QUOTED = /=(?![0-9A-Fa-f]{2}|[ \t]*\r?(?:\n|(?![^]))|[0-9A-Fa-f](?![^]
 /** The kind of a file; null for plain text, and for what nobody knows. */
 export function kindOf(bytes) {
   const beginning = toBinary(bytes.subarray(0, BEGINNING));
-  const sign = SIGNS.find(([start]) => beginning.startsWith(start))?.[1];
+  const line = /^[^\r\n]*/.exec(beginning.slice(0, 1024))[0].trimEnd();
+  const sign = SIGNS.find(([start]) => line.startsWith(start) && !line.includes(" ", start.length))?.[1];
   if (sign) return sign;
   const text = isText(bytes.subarray(0, 1024));
   const found = MAGIC.find(([[magic, place]]) => beginning.startsWith(magic, place))?.[1];
