@@ -214,6 +214,8 @@ const LIKE_MAIL = [
   "From: Ann\nReceived: from Bob, by hand\nMessage-ID: none\n\nThe parcel came.",
   "Content-type: what is it?\n\nAn essay on headers.",
   "Content-Type: text/html is for pages.\n\nAn essay on headers.",
+  "Title: A post\nDate: 2026-05-05 10:30:00 +0000\nFrom: Ann\n\nHow it was.",
+  "Content-Type: application/json\nAuthorization: none\n\nTwo headers are needed.",
   "--next\ncontent-free: prose\n\nhello",
   "--next\nContent-Type: for the web\n\nhello",
 ];
@@ -285,7 +287,7 @@ test("long runs cost no more than their length", async () => {
   await wordsOf(`${"Ab3".repeat(99)}${" ".repeat(many)}!`);
   await wordsOf(`${"Name: value\r\n".repeat(300)}no header`);
   await wordsOf(`Mime-Version: a\nName:${";a=b".repeat(many)}\n\nwords`);
-  await wordsOf(`From a Thu\nDate: 2 Nov 10:00:00 GMT\n\n${"From Thu ".repeat(many)}`);
+  await wordsOf(`From a@b Thu\nDate: 2 Nov 10:00:00 GMT\n\n${"From Thu ".repeat(many)}`);
   for (const run of ["\r", "--a\n", "[", "12", "}} {", 'a {"b":c}\n']) await wordsOf(run.repeat(many));
 });
 

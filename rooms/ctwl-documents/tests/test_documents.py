@@ -560,6 +560,8 @@ RECORD = '{"role": "user", "text": "Hi"}\n'
         "From: Ann\nReceived: from Bob, by hand\nMessage-ID: none\n\nThe parcel came.",
         "Content-type: what is it?\n\nAn essay on headers.",
         "Content-Type: text/html is for pages.\n\nAn essay on headers.",
+        "Title: A post\nDate: 2026-05-05 10:30:00 +0000\nFrom: Ann\n\nHow it was.",
+        "Content-Type: application/json\nAuthorization: none\n\nTwo headers are needed.",
         "--next\ncontent-free: prose\n\nhello",
         "--next\nContent-Type: for the web\n\nhello",
         "WEBVTT is a form of subtitles.\n\nIt has cues.",

@@ -92,17 +92,17 @@ _MAIL = re.compile(rb"(?=[Cc]ontent-[Tt]|[^\n]*\n[^\r\n])(?:From [^\n]*\n)?(?:" 
 
 _HEADER_OF_MAIL = (
     rb"(?:mime-version:\s*\d\.\d|message-id:\s*<|content-(?:type|transfer-encoding|disposition):\s*"
-    rb"(?:(?:text|multipart|application|message|image|audio|video|font|model|x-\w+)/[\w.+-]+|inline|attachment|form-data"
-    rb"|[78]-?bit|binary|base64|quoted-printable|(?:x-)?uue(?:ncode)?)[ \t]*(?:;|\r?\n))"
+    rb"(?:(?:text/(?:plain|html)|(?:multipart|message)/[\w-]+)|inline|attachment|form-data|[78]-?bit"
+    rb"|binary|base64|quoted-printable|(?:x-)?uue(?:ncode)?)[ \t]*(?:;|\r?\n))"
 )
-"""No person types these values: notes have others below the same names, and essays are about them."""
+"""No person types these values, and web servers send few: notes and essays have others below the same names."""
 
 _OF_MAIL = re.compile(b"^" + _HEADER_OF_MAIL, re.I | re.M)
 _LEAST = [
     re.compile(rb"^date:[^\n]*\d:\d\d:\d\d +(?:[+-]\d{4}|[a-z]{3})", re.I | re.M),
-    re.compile(rb"^from[: ]", re.I | re.M),
+    re.compile(rb"^from[: ][^\n]*@", re.I | re.M),
 ]
-"""Every mail has these, with seconds and a zone, which letters and talks do not have."""
+"""Every mail has these, with seconds, a zone and an address, which letters and talks do not have."""
 
 _PARTS = re.compile(
     rb"(?:[^\n]{0,200}\n){0,5}?--(?!-*\s)([^\s\"]{1,70})[ \t]*\r?\n"

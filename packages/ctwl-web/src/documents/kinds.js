@@ -31,14 +31,14 @@ const LEAD = /^(?:\xef\xbb\xbf)?\s*(?:(\d{1,9})[ \t]*\r?\n)?/;
 const HEADER = String.raw`[!-9;-~]{1,998}:[^\n]*\n(?:[ \t][^\n]*\n)*`; // one way to match a line end, or time doubles
 /** The head of a mail; one header alone may begin prose, too. */
 const MAIL = new RegExp(String.raw`^(?=[Cc]ontent-[Tt]|[^\n]*\n[^\r\n])(?:From [^\n]*\n)?(?:${HEADER}){1,400}\r?\n`);
-/** No person types these values: notes have others below the same names, and essays are about them. */
+/** No person types these values, and web servers send few: notes and essays have others below the same names. */
 const HEADER_OF_MAIL =
   String.raw`(?:mime-version:\s*\d\.\d|message-id:\s*<|content-(?:type|transfer-encoding|disposition):\s*` +
-  String.raw`(?:(?:text|multipart|application|message|image|audio|video|font|model|x-\w+)/[\w.+-]+|inline|attachment|form-data` +
-  String.raw`|[78]-?bit|binary|base64|quoted-printable|(?:x-)?uue(?:ncode)?)[ \t]*(?:;|\r?\n))`;
+  String.raw`(?:(?:text/(?:plain|html)|(?:multipart|message)/[\w-]+)|inline|attachment|form-data|[78]-?bit` +
+  String.raw`|binary|base64|quoted-printable|(?:x-)?uue(?:ncode)?)[ \t]*(?:;|\r?\n))`;
 const OF_MAIL = new RegExp(`^${HEADER_OF_MAIL}`, "im");
-/** Every mail has these, with seconds and a zone, which letters and talks do not have. */
-const LEAST = [/^date:[^\n]*\d:\d\d:\d\d +(?:[+-]\d{4}|[a-z]{3})/im, /^from[: ]/im];
+/** Every mail has these, with seconds, a zone and an address, which letters and talks do not have. */
+const LEAST = [/^date:[^\n]*\d:\d\d:\d\d +(?:[+-]\d{4}|[a-z]{3})/im, /^from[: ][^\n]*@/im];
 /** Begins the body of a mail whose head is cut off. */
 const PARTS = new RegExp(String.raw`^(?:[^\n]{0,200}\n){0,5}?--(?!-*\s)([^\s"]{1,70})[ \t]*\r?\n(?=(?:${HEADER}){0,9}?${HEADER_OF_MAIL})`, "i");
 /** Begins base64 that is an address of its own. */
