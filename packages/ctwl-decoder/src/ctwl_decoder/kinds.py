@@ -114,7 +114,7 @@ _PARTS = re.compile(
 _ENCODED = re.compile(rb"^content-transfer-encoding:\s*(?:base64|quoted-printable|(?:x-)?uue)", re.I | re.M)
 _BASE64 = re.compile(rb"(?:data:[^,\s]{0,100};base64,)?([A-Za-z0-9+/_\s-]{100,}+)={0,2}\s*")
 _RUN = re.compile(rb"\s*[A-Za-z0-9+/_-]{50}")
-_SOFT_BREAK = re.compile(rb"^[^\n]{49,74}[^\n=]=\r?$", re.M)
+_SOFT_BREAK = re.compile(rb"^[^\n]{49,74}[^\n=](?<![A-Za-z0-9+/]{40})=\r?$", re.M)
 _NOT_QUOTED = re.compile(rb"=(?![0-9A-Fa-f]{2}|[ \t]*\r?(?:\n|\Z)|[0-9A-Fa-f]\Z)")
 """In quoted-printable text an equals sign begins a code or a line's soft end."""
 
@@ -177,7 +177,14 @@ def mail_in(data: bytes) -> bytes | None:
     if head and (_OF_MAIL.search(head[0]) or all(each.search(head[0]) for each in _LEAST)):
         return mail
     parts = _PARTS.match(mail[:_BEGINNING])
-    return b'Content-Type: multipart/mixed; boundary="' + parts[1] + b'"\n\n' + mail if parts else None
+    if not parts or _behind(mail, b"--" + parts[1] + b"--"):
+        return None
+    return b'Content-Type: multipart/mixed; boundary="' + parts[1] + b'"\n\n' + mail
+
+
+def _behind(data: bytes, end: bytes) -> bytes:
+    """What stands behind the end of the last part: words about a mail, which is an example in them."""
+    return data.rpartition(end)[2].strip() if end in data else b""
 
 
 def _with_line_ends(data: bytes) -> bytes:

@@ -44,7 +44,7 @@ const PARTS = new RegExp(String.raw`^(?:[^\n]{0,200}\n){0,5}?--(?!-*\s)([^\s"]{1
 /** Begins base64 that is an address of its own. */
 export const DATA = /^data:[^,\s]{0,100};base64,/;
 const LONG_RUN = /^\s*[A-Za-z0-9+/_-]{50}/;
-const SOFT_BREAK = /^[^\n]{49,74}[^\n=]=\r?$/gm;
+const SOFT_BREAK = /^[^\n]{49,74}[^\n=](?<![A-Za-z0-9+/]{40})=\r?$/gm;
 /** In quoted-printable text an equals sign begins a code or a line's soft end. */
 const NOT_QUOTED = /=(?![0-9A-Fa-f]{2}|[ \t]*\r?(?:\n|(?![^]))|[0-9A-Fa-f](?![^]))/;
 
@@ -81,7 +81,14 @@ export function mailIn(given) {
   const head = MAIL.exec(mail.slice(0, HEAD))?.[0] ?? "";
   if (OF_MAIL.test(head) || LEAST.every((each) => each.test(head))) return mail;
   const boundary = PARTS.exec(mail.slice(0, BEGINNING))?.[1];
-  return boundary === undefined ? null : `Content-Type: multipart/mixed; boundary="${boundary}"\n\n${mail}`;
+  if (boundary === undefined || behind(mail, `--${boundary}--`) !== "") return null;
+  return `Content-Type: multipart/mixed; boundary="${boundary}"\n\n${mail}`;
+}
+
+/** What stands behind the end of the last part: words about a mail, which is an example in them. */
+function behind(raw, end) {
+  const at = raw.lastIndexOf(end);
+  return at < 0 ? "" : raw.slice(at + end.length).trim();
 }
 
 /** A text whose lines ended in CR, or in CR CR LF, in whose beginning this shows. */
