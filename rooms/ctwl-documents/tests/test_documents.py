@@ -564,6 +564,8 @@ RECORD = '{"role": "user", "text": "Hi"}\n'
         "Title: A post\nDate: 2026-05-05 10:30:00 +0000\nFrom: Ann\n\nHow it was.",
         "Content-Type: application/json\nAuthorization: none\n\nTwo headers are needed.",
         "Such is a mail:\n\n--next\nContent-Type: text/plain\n\nhello\n--next--\n\nIts parts are read.",
+        json.dumps({"hello": "Hello, and welcome.", "bye": "See you next week, then.", "message": "It is late."}),
+        f"{RECORD}\nThis asks. Then comes what the model said to it:\n\n{RECORD.replace('user', 'assistant')}",
         "--next\ncontent-free: prose\n\nhello",
         "--next\nContent-Type: for the web\n\nhello",
         "WEBVTT is a form of subtitles.\n\nIt has cues.",
