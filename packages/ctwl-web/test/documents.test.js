@@ -222,6 +222,14 @@ const LIKE_MAIL = [
   "--next\nContent-Type: for the web\n\nhello",
 ];
 
+/** Texts about pages and their elements. */
+const ABOUT_PAGES = [
+  "<html> is the root of a page.\n\n<head> is what nobody sees.",
+  "<!DOCTYPE html> stands first.\n\n<title>x</title> is a title.",
+  "<body-text> is a name.\n\nSo is <html-element>.",
+  "<FictionBook> holds a book, and <p> a paragraph.",
+  "<office:document is how a flat document begins.",
+];
 /** What people write in JSON, and around it. */
 const WITH_OTHER_JSON = [
   JSON.stringify({ hello: "Hello, and welcome.", bye: "See you next week, then.", message: "It is late." }),
@@ -229,7 +237,7 @@ const WITH_OTHER_JSON = [
 ];
 
 test("plain text stays as it is", async () => {
-  for (const plain of ["", "[Music] words", "Note: this\nis plain.\n\nText", "<p>a line</p> of Markdown", "{curly} words", MARKED, "word ".repeat(9999), "ACGT".repeat(99), ...LIKE_FILES, ...ABOUT_FILES, ...WITH_OTHER_JSON, ...LIKE_MAIL]) {
+  for (const plain of ["", "[Music] words", "Note: this\nis plain.\n\nText", "<p>a line</p> of Markdown", "{curly} words", MARKED, "word ".repeat(9999), "ACGT".repeat(99), ...LIKE_FILES, ...ABOUT_FILES, ...ABOUT_PAGES, ...WITH_OTHER_JSON, ...LIKE_MAIL]) {
     assert.equal(await wordsOf(plain), plain);
   }
   for (const odd of [Uint8Array.of(0xff, 0xfe, 0), bytes("a\0b"), Uint8Array.of(0x80)]) await assert.rejects(openDocument(odd), refused("not-text"));
