@@ -46,8 +46,8 @@ test("a mail is one whatever programs write around it, and whatever its headers 
 
 test("a line of a mail that begins as one before a mail begins none", async () => {
   const words = "First words.\n\nFrom Monday on we meet.\nPlace: Room 1";
-  assert.equal(await wordsOf(`From: a@b\nDate: today\n\n${words}`), words);
-  assert.equal(await wordsOf(`From a@b Mon Nov 2\nDate: today\n\n${words}`), words);
+  assert.equal(await wordsOf(`From: a@b\nDate: 2 Nov 2026 10:00:00 +0000\n\n${words}`), words);
+  assert.equal(await wordsOf(`From a@b Mon Nov 2\nDate: 2 Nov 2026 10:00:00 GMT\n\n${words}`), words);
 });
 
 test("of alternatives the words are chosen, and what is attached in any is named", async () => {
@@ -160,7 +160,7 @@ test("breaks of an office document are breaks of the text", async () => {
 /** A file of a kind by what shows it. */
 function shown({ begins, bytes: magic, members, xml }) {
   if (members) return zip(Object.fromEntries(members.map((name) => [name.replace(/\/$/, "/a.xml"), ""])));
-  if (begins) return `${begins[0]} words\n`;
+  if (begins) return `${begins[0]}\nwords\n`;
   if (!magic) return `<${/\w+(?::\w+)?/.exec(xml)[0]}>words`;
   const [characters, place] = magic[0];
   return Uint8Array.from(Buffer.from(`${" ".repeat(place)}${characters}\0words`, "latin1"));
@@ -178,7 +178,7 @@ const LINKS = [
 ];
 
 test("kinds that are not opened are named", async () => {
-  const made = { zip: zip({ "a.txt": "words" }) };
+  const made = { zip: zip({ "a.txt": "words" }), rtf: "{\\rtf1\\ansi words}", postscript: "%!PS-Adobe-3.0 EPSF-3.0\n(words) show" };
   for (const [kind, row] of Object.entries(KINDS).filter(([, { advice }]) => advice)) {
     const opened = openDocument(bytes(made[kind] ?? shown(row)));
     await assert.rejects(opened, (error) => error instanceof NotOpened && error.status === "not-opened" && error.kind === kind);
@@ -194,8 +194,50 @@ const RECORD = '{"role": "user", "text": "Hi"}\n';
 const WITH_JSON = [`[![a](b)](c)\n${PROSE}${RECORD}`, `[10:00] a ${RECORD}${PROSE}`, `${RECORD}${PROSE}${RECORD}`, `Lines:\ndata: ${RECORD}data: ${RECORD}${PROSE}`];
 const LIKE_FILES = [...WITH_JSON, "Note: a text.\n\nFrom: b\n", "Received: a letter.\n\nIt said little.", "Content-wise: thin.\n\nIts style is fine.", `Date: today\nAnn: Hi.\nBot: ${PROSE}\nFrom Monday on\nAnn: Thanks.`, "---\ncontent-type: a\n---\nA text.", '12\nNote: "a": b\n\n', "ID3 is a way to learn trees.", "THE HEATWAVE went on.", "GIF89a was a format.", "Files begin with %PDF-1.7.", '{"doc_id": "1", "note": "two words"}', "[Desktop Entry]\nType=Application"];
 
+/** Sentences about files, which begin as they do. */
+const ABOUT_FILES = [
+  "WEBVTT is a form of subtitles.\n\nIt has cues.",
+  "WEBVTT\n\nThe first line has this word.",
+  "[Script Info] begins subtitles.\nDialogue: none.",
+  "[Script Info]\nTitle: Notes\n\nOf a script.",
+  "%PDF-1.4 is how a PDF begins.\nIts end is %%EOF.\n".padEnd(2000, "Words. "),
+  "version https://git-lfs.github.com/spec/v1 is the first line.\nMore words.",
+  "{\\rtf1 is how RTF begins.}\n",
+  "%!PS-Adobe-3.0 begins PostScript.\n",
+  "WARC/1.0 is an archive of pages.\n",
+  "[InternetShortcut] begins a link.\n",
+  "-----BEGIN CERTIFICATE----- is how a certificate begins.\n",
+];
+/** What people type below the names of headers. */
+const LIKE_MAIL = [
+  "Date: 5 May, 10:30\nFrom: Rome\nQ: How is it?\nA: Well.\n\nMore words.",
+  "TO: All\nFROM: ann@example.org\nDATE: 5 May 2026\nSUBJECT: Rooms\n\nWe move on Monday.",
+  "From: Ann\nReceived: from Bob, by hand\nMessage-ID: none\n\nThe parcel came.",
+  "Content-type: what is it?\n\nAn essay on headers.",
+  "Content-Type: text/html is for pages.\n\nAn essay on headers.",
+  "Title: A post\nDate: 2026-05-05 10:30:00 +0000\nFrom: Ann\n\nHow it was.",
+  "Content-Type: application/json\nAuthorization: none\n\nTwo headers are needed.",
+  "Such is a mail:\n\n--next\nContent-Type: text/plain\n\nhello\n--next--\n\nIts parts are read.",
+  "--next\ncontent-free: prose\n\nhello",
+  "--next\nContent-Type: for the web\n\nhello",
+];
+
+/** Texts about pages and their elements. */
+const ABOUT_PAGES = [
+  "<html> is the root of a page.\n\n<head> is what nobody sees.",
+  "<!DOCTYPE html> stands first.\n\n<title>x</title> is a title.",
+  "<body-text> is a name.\n\nSo is <html-element>.",
+  "<FictionBook> holds a book, and <p> a paragraph.",
+  "<office:document is how a flat document begins.",
+];
+/** What people write in JSON, and around it. */
+const WITH_OTHER_JSON = [
+  JSON.stringify({ hello: "Hello, and welcome.", bye: "See you next week, then.", message: "It is late." }),
+  `{"role": "user", "text": "Hi"}\n\nThis asks. Then comes what the model said to it:\n\n{"role": "assistant", "text": "Hello"}\n`,
+];
+
 test("plain text stays as it is", async () => {
-  for (const plain of ["", "[Music] words", "Note: this\nis plain.\n\nText", "<p>a line</p> of Markdown", "{curly} words", MARKED, "word ".repeat(9999), "ACGT".repeat(99), ...LIKE_FILES]) {
+  for (const plain of ["", "[Music] words", "Note: this\nis plain.\n\nText", "<p>a line</p> of Markdown", "{curly} words", MARKED, "word ".repeat(9999), "ACGT".repeat(99), ...LIKE_FILES, ...ABOUT_FILES, ...ABOUT_PAGES, ...WITH_OTHER_JSON, ...LIKE_MAIL]) {
     assert.equal(await wordsOf(plain), plain);
   }
   for (const odd of [Uint8Array.of(0xff, 0xfe, 0), bytes("a\0b"), Uint8Array.of(0x80)]) await assert.rejects(openDocument(odd), refused("not-text"));
@@ -217,9 +259,10 @@ test("a page whose words a script shows is refused", async () => {
 });
 
 test("text that looks like quoted-printable stays as it is", async () => {
+  const keys = `sha256-${"47DEQpj8".repeat(6)}=\n`.repeat(4);
   const rules = `One\n${`${"=".repeat(60)}\nTwo = 2\n`.repeat(4)}`;
   const program = `${"x".repeat(59)}=\n`.repeat(4) + "a=x\n";
-  for (const plain of [rules, program]) assert.equal(await wordsOf(plain), plain);
+  for (const plain of [rules, program, keys]) assert.equal(await wordsOf(plain), plain);
 });
 
 test("a part of a mail needs no headers, and base64 may go on behind its end", async () => {
@@ -261,7 +304,7 @@ test("long runs cost no more than their length", async () => {
   await wordsOf(`${"Ab3".repeat(99)}${" ".repeat(many)}!`);
   await wordsOf(`${"Name: value\r\n".repeat(300)}no header`);
   await wordsOf(`Mime-Version: a\nName:${";a=b".repeat(many)}\n\nwords`);
-  await wordsOf(`From a Thu\nDate: x\n\n${"From Thu ".repeat(many)}`);
+  await wordsOf(`From a@b Thu\nDate: 2 Nov 10:00:00 GMT\n\n${"From Thu ".repeat(many)}`);
   for (const run of ["\r", "--a\n", "[", "12", "}} {", 'a {"b":c}\n']) await wordsOf(run.repeat(many));
 });
 

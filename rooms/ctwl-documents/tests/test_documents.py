@@ -496,7 +496,8 @@ def test_lines_of_a_flowed_mail_are_joined() -> None:
         (packed({"[Content_Types].xml": "", "xl/workbook.xml": ""}), "an Excel table"),
         (b"-----BEGIN PGP MESSAGE-----\n\nhQEMA", "a PGP message"),
         (b"WARC/1.0\r\nWARC-Type: response\r\n", "a WARC archive"),
-        (b"%!PS-Adobe-3.0\n(words) show", "PostScript"),
+        (b"%!PS-Adobe-3.0 EPSF-3.0\n(words) show", "PostScript"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:1\n", "a Git LFS pointer"),
     ],
 )
 def test_a_container_that_is_not_opened_is_named(
@@ -549,11 +550,40 @@ RECORD = '{"role": "user", "text": "Hi"}\n'
         "[Desktop Entry]\nType=Application",
         f"One\n{'=' * 60}\n" * 4 + "Two = 2",
         f"{'x' * 59}=\n" * 4 + "a=x",
+        f"Keys:\nsha256-{'47DEQpj8' * 6}=\n" * 4,
         "Note: a text.\n\nFrom: b\n",
         "Received: a letter from home.\n\nIt said little.",
         "Content-wise: it is thin.\n\nIts style is fine.",
         f"Title: Talk\nDate: today\nAnn: A question.\nBot: {TEXTS[0]}\n\nFrom Monday on\nAnn: Thanks.",
         "---\ncontent-type: a\n---\nA text.",
+        "Date: 5 May, 10:30\nFrom: Rome\nQ: How is it?\nA: Well.\n\nMore words.",
+        "TO: All\nFROM: ann@example.org\nDATE: 5 May 2026\nSUBJECT: Rooms\n\nWe move on Monday.",
+        "From: Ann\nReceived: from Bob, by hand\nMessage-ID: none\n\nThe parcel came.",
+        "Content-type: what is it?\n\nAn essay on headers.",
+        "Content-Type: text/html is for pages.\n\nAn essay on headers.",
+        "Title: A post\nDate: 2026-05-05 10:30:00 +0000\nFrom: Ann\n\nHow it was.",
+        "Content-Type: application/json\nAuthorization: none\n\nTwo headers are needed.",
+        "Such is a mail:\n\n--next\nContent-Type: text/plain\n\nhello\n--next--\n\nIts parts are read.",
+        json.dumps({"hello": "Hello, and welcome.", "bye": "See you next week, then.", "message": "It is late."}),
+        f"{RECORD}\nThis asks. Then comes what the model said to it:\n\n{RECORD.replace('user', 'assistant')}",
+        "<html> is the root of a page.\n\n<head> is what nobody sees.",
+        "<!DOCTYPE html> stands first.\n\n<title>x</title> is a title.",
+        "<body-text> is a name.\n\nSo is <html-element>.",
+        "<FictionBook> holds a book, and <p> a paragraph.",
+        "<office:document is how a flat document begins.",
+        "--next\ncontent-free: prose\n\nhello",
+        "--next\nContent-Type: for the web\n\nhello",
+        "WEBVTT is a form of subtitles.\n\nIt has cues.",
+        "WEBVTT\n\nThe first line has this word.",
+        "[Script Info] begins subtitles.\nDialogue: none.",
+        "[Script Info]\nTitle: Notes\n\nOf a script.",
+        "%PDF-1.4 is how a PDF begins.\nIts end is %%EOF.\n" + "Words. " * 300,
+        "version https://git-lfs.github.com/spec/v1 is the first line.\nMore words.",
+        "{\\rtf1 is how RTF begins.}\n",
+        "%!PS-Adobe-3.0 begins PostScript.\n",
+        "WARC/1.0 is an archive of pages.\n",
+        "[InternetShortcut] begins a link.\n",
+        "-----BEGIN CERTIFICATE----- is how a certificate begins.\n",
         f"[![a](b)](c)\n{TEXTS[0]}\n{RECORD}",
         f"[10:00] a {RECORD}{TEXTS[0]}",
         f"{RECORD}{TEXTS[0]}\n{RECORD}",
@@ -596,7 +626,7 @@ def test_a_mail_is_one_whatever_stands_around_it_and_whatever_its_headers_and_li
 def test_a_line_of_a_mail_that_begins_as_one_before_a_mail_begins_none() -> None:
     body = "First words.\n\nFrom Monday on we meet.\nPlace: Room 1"
     for head in ("From: a@b\n", "From a@b Mon Nov 2\n"):
-        assert words(f"{head}Date: today\n\n{body}".encode()) == body
+        assert words(f"{head}Date: Mon, 2 Nov 2026 10:00:00 +0000\n\n{body}".encode()) == body
 
 
 def test_of_alternatives_the_words_are_chosen_and_what_is_attached_in_any_is_read() -> None:

@@ -3,7 +3,8 @@
 ``src/documents/kinds.json`` of ctwl-web has a row for each kind, which both readers follow:
 
 - ``name``: what a message calls it; ``advice``: what to do where it is not opened, as the page does not.
-- ``begins``: what text and other bytes begin with; ``bytes``: characters and their place, in a file that is no text.
+- ``begins``: what the first line of text or other bytes begins with, if no space is behind it: people write sentences
+  about files. ``bytes``: characters and their place, in a file that is no text.
 - ``pattern``: what a text begins with; ``xml``: the same, after what stands before the first element.
 - ``members``: what all are in a zip of this kind, folders with a ``/``.
 - ``dialect``: how its XML holds words, or a kind with the same XML.
@@ -89,19 +90,31 @@ _HEADER = _NAME + rb"[^\n]*\n(?:[ \t][^\n]*\n)*"  # one way to match a line end,
 _MAIL = re.compile(rb"(?=[Cc]ontent-[Tt]|[^\n]*\n[^\r\n])(?:From [^\n]*\n)?(?:" + _HEADER + rb"){1,400}\r?\n")
 """The head of a mail; one header alone may begin prose, too."""
 
-_OF_MAIL = re.compile(
-    rb"^(?:mime-version|message-id|received|return-path|content-(?:type|transfer-encoding|disposition)):", re.I | re.M
+_HEADER_OF_MAIL = (
+    rb"(?:mime-version:\s*\d\.\d|message-id:\s*<|content-(?:type|transfer-encoding|disposition):\s*"
+    rb"(?:(?:text/(?:plain|html)|(?:multipart|message)/[\w-]+)|inline|attachment|form-data|[78]-?bit"
+    rb"|binary|base64|quoted-printable|(?:x-)?uue(?:ncode)?)[ \t]*(?:;|\r?\n))"
 )
-_LEAST = [re.compile(rb"^date:", re.I | re.M), re.compile(rb"^from[: ]", re.I | re.M)]
-"""Every mail has these; notes and written talks have the first alone."""
+"""No person types these values, and web servers send few: notes and essays have others below the same names."""
 
-_PARTS = re.compile(rb"(?:[^\n]{0,200}\n){0,5}?--(?!-*\s)([^\s\"]{1,70})[ \t]*\r?\n(?=content-[a-z-]+:)", re.I)
+_OF_MAIL = re.compile(b"^" + _HEADER_OF_MAIL, re.I | re.M)
+_LEAST = [
+    re.compile(rb"^date:[^\n]*\d:\d\d:\d\d +(?:[+-]\d{4}|[a-z]{3})", re.I | re.M),
+    re.compile(rb"^from[: ][^\n]*@", re.I | re.M),
+]
+"""Every mail has these, with seconds, a zone and an address, which letters and talks do not have."""
+
+_PARTS = re.compile(
+    rb"(?:[^\n]{0,200}\n){0,5}?--(?!-*\s)([^\s\"]{1,70})[ \t]*\r?\n"
+    rb"(?=(?:" + _HEADER + rb"){0,9}?" + _HEADER_OF_MAIL + b")",
+    re.I,
+)
 """Begins the body of a mail whose head is cut off."""
 
 _ENCODED = re.compile(rb"^content-transfer-encoding:\s*(?:base64|quoted-printable|(?:x-)?uue)", re.I | re.M)
 _BASE64 = re.compile(rb"(?:data:[^,\s]{0,100};base64,)?([A-Za-z0-9+/_\s-]{100,}+)={0,2}\s*")
 _RUN = re.compile(rb"\s*[A-Za-z0-9+/_-]{50}")
-_SOFT_BREAK = re.compile(rb"^[^\n]{49,74}[^\n=]=\r?$", re.M)
+_SOFT_BREAK = re.compile(rb"^[^\n]{49,74}[^\n=](?<![A-Za-z0-9+/]{40})=\r?$", re.M)
 _NOT_QUOTED = re.compile(rb"=(?![0-9A-Fa-f]{2}|[ \t]*\r?(?:\n|\Z)|[0-9A-Fa-f]\Z)")
 """In quoted-printable text an equals sign begins a code or a line's soft end."""
 
@@ -111,7 +124,8 @@ def outer_kind(data: bytes) -> Kind | None:
 
     Documents that are zip archives are so called.
     """
-    if sign := next((kind for sign, kind in _SIGNS if data.startswith(sign)), None):
+    line = data[:1024].partition(b"\n")[0].partition(b"\r")[0].rstrip()
+    if sign := next((kind for sign, kind in _SIGNS if line.startswith(sign) and b" " not in line[len(sign) :]), None):
         return sign
     is_text = _is_text(data[:1024])
     found = next((kind for magic, place, kind in _MAGIC if data.startswith(magic, place)), None)
@@ -163,7 +177,14 @@ def mail_in(data: bytes) -> bytes | None:
     if head and (_OF_MAIL.search(head[0]) or all(each.search(head[0]) for each in _LEAST)):
         return mail
     parts = _PARTS.match(mail[:_BEGINNING])
-    return b'Content-Type: multipart/mixed; boundary="' + parts[1] + b'"\n\n' + mail if parts else None
+    if not parts or _behind(mail, b"--" + parts[1] + b"--"):
+        return None
+    return b'Content-Type: multipart/mixed; boundary="' + parts[1] + b'"\n\n' + mail
+
+
+def _behind(data: bytes, end: bytes) -> bytes:
+    """What stands behind the end of the last part: words about a mail, which is an example in them."""
+    return data.rpartition(end)[2].strip() if end in data else b""
 
 
 def _with_line_ends(data: bytes) -> bytes:

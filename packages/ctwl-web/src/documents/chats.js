@@ -70,7 +70,7 @@ function wordsIn(values) {
   const records = (values.length === 1 && Array.isArray(values[0]) ? values[0] : values).filter(isRecord);
   const pieces = streamed(records.flatMap(piecesOf)) || varied(records);
   if (pieces !== "") return [pieces, false];
-  return [joined(ofModels(messagesIn(values))) || joined(records.map(said)) || null, true];
+  return [joined(ofModels(messagesIn(values))) || joined(unsigned(records)) || null, true];
 }
 
 /** Whether a writer is a model, by its role or by a name such as `gpt-4o-mini`, which people do not have. */
@@ -88,6 +88,13 @@ function ofModels(messages) {
   const others = messages.filter(([who]) => !isPerson(who));
   sound(messages.length === 0 || others.length > 0, "people", "it has messages of people, and none of a model");
   return (written.length > 0 ? written : others).map(([, words]) => words);
+}
+
+/** The words of records that name no writer; none where other strings hold more, as in tables of phrases. */
+function unsigned(records) {
+  const size = (texts) => texts.reduce((sum, text) => sum + text.length, 0);
+  const told = records.map(said);
+  return 2 * size(told) >= size(records.flatMap(stringsIn).map(([, text]) => text)) ? told : [];
 }
 
 /** Whether there is a long text that is not in the words that are read nor in a message, and that asked nothing. */
@@ -143,7 +150,7 @@ function printedBy({ text, data }) {
   return textOf(text) || markdown || plain;
 }
 
-/** The whole text as a value, or the value in each line; none where lines without one hold most of the text. */
+/** The whole text as a value, or the value in each line; none where lines without one hold a part of the text. */
 function valuesIn(text) {
   const whole = valueOf(text);
   if (whole !== undefined) return [whole];
@@ -152,7 +159,7 @@ function valuesIn(text) {
   const all = parts.length > 0 ? parts : lines.map(([line, at]) => [line, valueOf(line.slice(at))]);
   const found = all.filter(([, value]) => value !== undefined);
   const size = [...text.matchAll(FIELD), ...found].reduce((sum, [line]) => sum + line.length, 0);
-  return 2 * size < text.trim().length ? [] : found.map(([, value, kind]) => (kind ? { [kind]: value } : value));
+  return 4 * size < 3 * text.replace(/[\r\n]/g, "").length ? [] : found.map(([, value, kind]) => (kind ? { [kind]: value } : value));
 }
 
 function valueOf(text) {

@@ -28,24 +28,31 @@ const PATTERNS = Object.entries(KINDS).flatMap(([kind, { xml, pattern }]) => {
 const CONTROL = /[\0-\x06\x0e-\x1a\x1c-\x1f]/;
 /** What stands before a mail: Apple's program writes the number of its bytes. */
 const LEAD = /^(?:\xef\xbb\xbf)?\s*(?:(\d{1,9})[ \t]*\r?\n)?/;
+const HEADER = String.raw`[!-9;-~]{1,998}:[^\n]*\n(?:[ \t][^\n]*\n)*`; // one way to match a line end, or time doubles
 /** The head of a mail; one header alone may begin prose, too. */
-const MAIL = /^(?=[Cc]ontent-[Tt]|[^\n]*\n[^\r\n])(?:From [^\n]*\n)?(?:[!-9;-~]{1,998}:[^\n]*\n(?:[ \t][^\n]*\n)*){1,400}\r?\n/;
-const MAIL_NAMES = /^(?:mime-version|message-id|received|return-path|content-(?:type|transfer-encoding|disposition)):/im;
-/** Every mail has these; notes and written talks have the first alone. */
-const LEAST = [/^date:/im, /^from[: ]/im];
+const MAIL = new RegExp(String.raw`^(?=[Cc]ontent-[Tt]|[^\n]*\n[^\r\n])(?:From [^\n]*\n)?(?:${HEADER}){1,400}\r?\n`);
+/** No person types these values, and web servers send few: notes and essays have others below the same names. */
+const HEADER_OF_MAIL =
+  String.raw`(?:mime-version:\s*\d\.\d|message-id:\s*<|content-(?:type|transfer-encoding|disposition):\s*` +
+  String.raw`(?:(?:text/(?:plain|html)|(?:multipart|message)/[\w-]+)|inline|attachment|form-data|[78]-?bit` +
+  String.raw`|binary|base64|quoted-printable|(?:x-)?uue(?:ncode)?)[ \t]*(?:;|\r?\n))`;
+const OF_MAIL = new RegExp(`^${HEADER_OF_MAIL}`, "im");
+/** Every mail has these, with seconds, a zone and an address, which letters and talks do not have. */
+const LEAST = [/^date:[^\n]*\d:\d\d:\d\d +(?:[+-]\d{4}|[a-z]{3})/im, /^from[: ][^\n]*@/im];
 /** Begins the body of a mail whose head is cut off. */
-const PARTS = /^(?:[^\n]{0,200}\n){0,5}?--(?!-*\s)([^\s"]{1,70})[ \t]*\r?\n(?=content-[a-z-]+:)/i;
+const PARTS = new RegExp(String.raw`^(?:[^\n]{0,200}\n){0,5}?--(?!-*\s)([^\s"]{1,70})[ \t]*\r?\n(?=(?:${HEADER}){0,9}?${HEADER_OF_MAIL})`, "i");
 /** Begins base64 that is an address of its own. */
 export const DATA = /^data:[^,\s]{0,100};base64,/;
 const LONG_RUN = /^\s*[A-Za-z0-9+/_-]{50}/;
-const SOFT_BREAK = /^[^\n]{49,74}[^\n=]=\r?$/gm;
+const SOFT_BREAK = /^[^\n]{49,74}[^\n=](?<![A-Za-z0-9+/]{40})=\r?$/gm;
 /** In quoted-printable text an equals sign begins a code or a line's soft end. */
 const NOT_QUOTED = /=(?![0-9A-Fa-f]{2}|[ \t]*\r?(?:\n|(?![^]))|[0-9A-Fa-f](?![^]))/;
 
 /** The kind of a file; null for plain text, and for what nobody knows. */
 export function kindOf(bytes) {
   const beginning = toBinary(bytes.subarray(0, BEGINNING));
-  const sign = SIGNS.find(([start]) => beginning.startsWith(start))?.[1];
+  const line = /^[^\r\n]*/.exec(beginning.slice(0, 1024))[0].trimEnd();
+  const sign = SIGNS.find(([start]) => line.startsWith(start) && !line.includes(" ", start.length))?.[1];
   if (sign) return sign;
   const text = isText(bytes.subarray(0, 1024));
   const found = MAGIC.find(([[magic, place]]) => beginning.startsWith(magic, place))?.[1];
@@ -72,9 +79,16 @@ export function mailIn(given) {
   const end = size === undefined ? raw.length : start + Number(size);
   const mail = raw.startsWith("<?xml", end) ? raw.slice(start, end) : raw.slice(start); // Apple's program writes this behind it
   const head = MAIL.exec(mail.slice(0, HEAD))?.[0] ?? "";
-  if (MAIL_NAMES.test(head) || LEAST.every((each) => each.test(head))) return mail;
+  if (OF_MAIL.test(head) || LEAST.every((each) => each.test(head))) return mail;
   const boundary = PARTS.exec(mail.slice(0, BEGINNING))?.[1];
-  return boundary === undefined ? null : `Content-Type: multipart/mixed; boundary="${boundary}"\n\n${mail}`;
+  if (boundary === undefined || behind(mail, `--${boundary}--`) !== "") return null;
+  return `Content-Type: multipart/mixed; boundary="${boundary}"\n\n${mail}`;
+}
+
+/** What stands behind the end of the last part: words about a mail, which is an example in them. */
+function behind(raw, end) {
+  const at = raw.lastIndexOf(end);
+  return at < 0 ? "" : raw.slice(at + end.length).trim();
 }
 
 /** A text whose lines ended in CR, or in CR CR LF, in whose beginning this shows. */

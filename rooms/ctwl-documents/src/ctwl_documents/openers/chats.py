@@ -150,7 +150,7 @@ def _words_in(values: list[Any]) -> tuple[str | None, bool]:
     if streamed := _streamed(pieces) or _varied(_records(values)):
         return _whole(streamed), False
     messages = list(_messages(values))
-    told = _of_models(messages) or [_said(value) for value in _records(values)]
+    told = _of_models(messages) or _unsigned(_records(values))
     return _whole("\n\n".join(filter(None, told))) or None, True
 
 
@@ -173,6 +173,13 @@ def _of_models(messages: list[tuple[str, str]]) -> list[str]:
     if messages and not (written or others):
         raise DocumentRefused(said("reason-people"))
     return written or others
+
+
+def _unsigned(records: list[dict[str, Any]]) -> list[str]:
+    """The words of records that name no writer; none where other strings hold more, as in tables of phrases."""
+    told = [_said(record) for record in records]
+    strings = sum(len(text) for record in records for _, text in _strings(record))
+    return told if 2 * sum(map(len, told)) >= strings else []
 
 
 def _others(values: list[Any], told: str) -> list[str]:
@@ -236,7 +243,7 @@ def _printed(output: dict[str, Any]) -> str:
 
 
 def _values(text: str) -> Iterator[Any]:
-    """The whole text as a value, or the value in each line; none where lines without one hold most of the text."""
+    """The whole text as a value, or the value in each line; none where lines without one hold a part of the text."""
     try:
         yield json.loads(text)
         return
@@ -251,7 +258,7 @@ def _values(text: str) -> Iterator[Any]:
             continue
         values.append({"reasoning" if kind == _THOUGHT else kind: value} if kind else value)
         size += len(line)
-    if 2 * size >= len(text.strip()):
+    if 4 * size >= 3 * sum(map(len, text.splitlines())):
         yield from values
 
 
