@@ -65,7 +65,7 @@ class Layout:
             "its authenticator is not last, or no whole code": AUTHENTICATOR not in names
             or self.fields[-1] == (AUTHENTICATOR, BEACON_BITS),
             "two fields share a name": len(set(names)) == len(names),
-            f"{bits} bits do not fill 1 to {MAX_CODES} codes": bits % BEACON_BITS == 0
+            f"{bits} bits do not fill 1 to {MAX_CODES} codes of {BEACON_BITS}": bits % BEACON_BITS == 0
             and bits <= MAX_CODES * BEACON_BITS,
         }
         for broken in (rule for rule, holds in rules.items() if not holds):
