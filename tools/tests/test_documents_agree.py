@@ -79,9 +79,10 @@ NOT_READ = {
         for magic, place, kind in kinds._MAGIC
         if not kind.opened
     },
-    **{kind.name: sign + b" words" for sign, kind in kinds._SIGNS if not kind.opened},
+    **{kind.name: sign + b"\nwords" for sign, kind in kinds._SIGNS if not kind.opened},
     "sheet": document_files.packed({"[Content_Types].xml": "", "xl/workbook.xml": ""}),
     "link": LINK,
+    "postscript": b"%!PS-Adobe-3.0\nwords",
     "broken": document_files.docx("One")[:-30],
     "locked": locked(),
     "bomb": office(bytes(1 << 24)),
