@@ -153,6 +153,25 @@ def test_every_strategy_has_a_section() -> None:
     assert {title.strip("`") for number, title in headings(PARTS["encoder"]) if "`" in title} == set(Strategy)
 
 
+def words(text: str) -> int:
+    """What white space parts and holds a letter or a digit, outside of comments."""
+    return sum(bool(re.search(r"\w", word)) for word in re.sub(r"<!--.*?-->", "", text).split())
+
+
+def without_code(text: str) -> str:
+    return re.sub(r"^    .*$", "", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S), flags=re.M)
+
+
+def test_the_parts_are_short() -> None:
+    assert words(PARTS["core"]) <= 2_100  # its code included
+    assert sum(words(without_code(text)) for text in PARTS.values()) <= 11_160
+
+
+def test_the_experiments_that_the_parts_name_are_there() -> None:
+    named = set(re.findall(r"`(evaluation/[^`]+)`", SPEC))
+    assert named and all((ROOT / file).exists() for file in named), named
+
+
 def test_every_family_of_vectors_is_named_by_the_part_that_it_tests() -> None:
     named = [re.findall(r"\*\*Vectors:\*\*(.*?)(?:\*\*Class|\n#)", text, re.S) for text in PARTS.values()]
     assert {family for part in named for family in re.findall(r"`([a-z-]+)`", "".join(part))} == {*FAMILIES, "numeric"}

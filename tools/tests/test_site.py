@@ -13,8 +13,12 @@ import yaml
 from distributions import SOURCES
 from docs_site import DOCS, FORGE, ROOT, pages, rewritten, slug, spec_parts
 
+from ctwl_decoder.words import say
+from ctwl_protocol.numbers import NUMBERS
+
 MARKDOWN = [page for page in sorted(ROOT.rglob("*.md")) if not re.search(r"/(\.venv|node_modules|site/)", str(page))]
 PAGES = [ROOT / page for page in pages()]
+FACT = r"<!-- (fact )?([\w-]+) -->.*?<!-- end( \2)? -->"
 FENCE = re.compile(r"^( *)(```+).*?^\1\2 *$", re.M | re.S)
 
 
@@ -74,12 +78,31 @@ def test_links_are_rewritten_to_pages_or_to_the_forge() -> None:
     assert rewritten(code, f"{DOCS}index.md") == code
 
 
+MEASURED = re.compile(r"\b\d[\d,]* of \d|\d(?:\.\d+)? ?%|\d[\d.]*e-\d|\b\d+\.\d+ (?:s|ms|nats)\b|\b\d+ (?:MB|MiB|ms)\b")
+LEVEL = f"{NUMBERS.search.level:.0e}".replace("e-0", "e-")
+STATED = re.compile(rf"p <= {LEVEL}|540 MB|alpha` \({LEVEL}\)|95 %|\b1e-9\b")
+"""A level, a kind of interval, or the size of a file is no measurement."""
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted((ROOT / DOCS).rglob("*.md"))], ids=name_of)
+def test_a_measured_number_stands_in_a_block_that_a_command_writes(page: Path) -> None:
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    text = re.sub(r"<!-- ([\w-]+) -->\n.*?<!-- end \1 -->", "", text, flags=re.S)
+    assert MEASURED.findall(STATED.sub("", text)) == []
+
+
 def test_every_environment_variable_is_in_the_table() -> None:
     table = (ROOT / DOCS / "reference" / "environment.md").read_text(encoding="utf-8")
     sources = [*(file for each in SOURCES for file in each.rglob("*.py")), *ROOT.glob("packages/*/test/*.js")]
     read = {name for file in sources for name in re.findall(r"\bCTWL_[A-Z]+\b", file.read_text(encoding="utf-8"))}
     assert read
     assert {name for name in read if f"`{name}`" not in table} == set()
+
+
+def test_no_page_quotes_a_verdict_by_hand() -> None:
+    for page in PAGES:
+        text = re.sub(FACT, "", page.read_text(encoding="utf-8"), flags=re.S)
+        assert not any(say(verdict) in text for verdict in ("found-whole", "none", "short", "forgeable")), page
 
 
 def words(text: str) -> list[str]:

@@ -301,6 +301,19 @@ def test_no_weights_and_no_network_says_which_command_fetches_them(
         open_proxy(STANDARD).load()
 
 
+@pytest.mark.parametrize(("layers", "heads", "width"), [(12, 12, 768), (24, 16, 1024), (36, 20, 1280), (48, 25, 1600)])
+def test_the_four_sizes_of_gpt2_are_architectures(layers: int, heads: int, width: int) -> None:
+    """The shapes that transformers expects, without allocating them."""
+    architecture = GPT2(layers=layers, heads=heads, width=width, positions=1024, rows=50257, norm_epsilon=(1, 100_000))
+    with torch.device("meta"):
+        model = GPT2LMHeadModel(GPT2Config(n_layer=layers, n_head=heads, n_embd=width))
+    tensors = {name: tensor for name, tensor in model.state_dict().items() if name != "lm_head.weight"}
+    del tensors["transformer.ln_f.bias"]
+    with pytest.raises(ProxyMalformed, match=r"transformer\.ln_f\.bias: the architecture has \[") as caught:
+        build_model(architecture, tensors)  # everything else fits
+    assert str(width) in str(caught.value)
+
+
 def test_gpt2s_tokenizer_is_transformers(gpt2_tokenizer: ProxyTokenizer, gpt2_tokenizer_files: dict[str, Path]) -> None:
     theirs = GPT2TokenizerFast(
         vocab=str(gpt2_tokenizer_files["vocab.json"]), merges=str(gpt2_tokenizer_files["merges.txt"])

@@ -291,6 +291,15 @@ def test_lines_around_a_bad_one_are_read(job: Job, tmp_path: Path) -> None:
     ]
 
 
+def test_what_a_broken_archive_still_gave_is_kept(tmp_path: Path) -> None:
+    lines = b"".join(json.dumps({"text": f"{i} {os.urandom(40).hex()}"}).encode() + b"\n" for i in range(9000))
+    packed = gzip.compress(lines)
+    (tmp_path / "a.jsonl.gz").write_bytes(packed[: len(packed) // 2])
+    *good, bad = documents_in(tmp_path)
+    assert len(good) > 100 and all(document.get("error") is None for document in good)
+    assert (bad["error"], bad["row"]) == ("input-unreadable", None)
+
+
 @pytest.mark.parametrize(
     ("column", "error"),
     [

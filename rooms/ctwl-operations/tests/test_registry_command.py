@@ -399,6 +399,17 @@ def test_the_bundled_registry_is_accepted_again(run: Run, tmp_path: Path) -> Non
     assert "accepted: test registry" in good(run, "verify brought.ctwl")
 
 
+def test_a_providers_number_is_called_provider(ceremony: Run) -> None:
+    for line in (
+        "add provider registry.ctwl --provider 44 --name Third --contact https://example.org/",
+        "detector registry.ctwl --provider 44 --scheme Own --url https://example.org/detect",
+    ):
+        good(ceremony, line)
+    _, said = ceremony("show", "registry.ctwl")
+    heads = [line.split() for line in said.splitlines() if " contact" in line or "detector of" in line]
+    assert [head[0] for head in heads] == ["provider", "provider"]
+
+
 REQUEST = """provider = 43
 name = "Other"
 contact = "mail@Other.example"

@@ -11,6 +11,8 @@ import pydoc_data.topics
 import re
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 import weakref
@@ -815,6 +817,26 @@ def test_the_command_serves_until_stopped(capfd: pytest.CaptureFixture[str], cap
     client.result()
     assert asked[0].json()["detected"] is False
     assert [record.getMessage() for record in caplog.records] == ['127.0.0.1 "POST /v1/decode" 200']
+
+
+@pytest.mark.slow
+def test_a_process_that_serves_ends_cleanly() -> None:
+    command = "from ctwl_services.serve.command import main; raise SystemExit(main())"
+    options = ["--port", "0", "--profile", VANILLA, "--access-log"]
+    with subprocess.Popen(
+        [sys.executable, "-W", "error::ResourceWarning", "-c", command, *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().split(" at ")[1].split()[0]
+        asked = httpx.post(f"{url}v1/decode?text=secret", json=QUESTION, timeout=60)
+        assert asked.json()["detected"] is False
+        process.send_signal(signal.SIGTERM)
+        _, log = process.communicate()
+    assert process.returncode == 0
+    assert log.count("\n") == 1 and log.strip().endswith('127.0.0.1 "POST /v1/decode" 200')
 
 
 def test_a_service_that_fails_is_an_error(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
