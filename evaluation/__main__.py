@@ -12,6 +12,7 @@ page on the terminal.
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import sys
 import time
@@ -65,7 +66,8 @@ def main() -> int:
     for name in options.only:
         each, out = every[name], options.results / f"{name}.json"
         files = getattr(options, each.takes) if each.takes else []
-        if out.exists() and not options.again and report.is_at_the_level(out):
+        there = out.exists() and report.is_at_the_level(name, json.loads(out.read_text(encoding="utf-8")))
+        if there and not options.again:
             print(f"{name}: there already")
         elif each.takes and not files:
             print(f"{name}: left out, it takes what --{each.takes} names (see --help)")

@@ -118,13 +118,13 @@ class OtherLevel(Exception):
     """Results were read at another level than the one that pages name."""
 
 
-def is_at_the_level(result: Path) -> bool:
-    """Whether a result was read at the default level, or knows none."""
-    return result.stem in TIMES or _level_of(result) == LEVEL
+def is_at_the_level(name: str, result: dict[str, Any]) -> bool:
+    """Whether the result of an experiment was read at the default level, or depends on none."""
+    return name in TIMES or _level_of(result) == LEVEL
 
 
-def _level_of(result: Path) -> float:
-    level: float = json.loads(result.read_text(encoding="utf-8"))["settings"].get("level", FIRST_LEVEL)
+def _level_of(result: dict[str, Any]) -> float:
+    level: float = result["settings"].get("level", FIRST_LEVEL)
     return level
 
 
@@ -134,15 +134,15 @@ def loaded(results: Path) -> dict[str, Any]:
     Raises:
         OtherLevel: some were read at another level than the default; says which.
     """
-    files = sorted(results.glob("*.json"))
-    others = [file for file in files if not is_at_the_level(file)]
+    found = {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in sorted(results.glob("*.json"))}
+    others = {name: result for name, result in found.items() if not is_at_the_level(name, result)}
     if others:
-        told = ", ".join(f"{file.stem} at {_level_of(file):g}" for file in others)
+        told = ", ".join(f"{name} at {_level_of(result):g}" for name, result in others.items())
         raise OtherLevel(
             f"the level is {LEVEL:g}, and these results were read at another one: {told}. What pages say of them would "
             "not be so. Run the experiments anew by make evaluation, and then make site-pages"
         )
-    return {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in files}
+    return found
 
 
 def filled(template: str, results: Path = RESULTS) -> str:

@@ -112,7 +112,7 @@ def compare(one: dict[str, str], other: dict[str, str], yours: dict[str, str]) -
     for name in sorted({*one, *other, *yours}):
         found = {"built": one.get(name, "not built"), "built again": other.get(name, "not built")}
         found |= {"yours": yours[name]} if name in yours else {}
-        if len(set(found.values())) == 1 and name in one:
+        if len(set(found.values())) == 1:
             print(found["built"], name, "matches yours" if name in yours else "")
         else:
             same = False
@@ -152,19 +152,26 @@ def main() -> int:
     """Entry point; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path, help="the folder of what is built")
-    parser.add_argument("--compare", type=Path, nargs="*", metavar="FOLDER", help="build the commit twice, and compare")
+    parser.add_argument(
+        "--compare",
+        nargs="?",
+        const="",
+        metavar="FOLDER",
+        help="build the commit twice, and compare with all of FOLDER",
+    )
     arguments = parser.parse_args()
     if arguments.compare is None:
         build(Builder("", 0o022, commit_time()), ROOT, arguments.out.resolve())
-        compare(digests(arguments.out), digests(arguments.out), {})
+        built = digests(arguments.out)
+        compare(built, built, {})
         return 0
-    yours = {name: digest for folder in arguments.compare for name, digest in given(folder).items()}
+    yours = given(Path(arguments.compare)) if arguments.compare else {}
     with tempfile.TemporaryDirectory() as scratch:
         home = Path(scratch)
         home.chmod(0o755)
-        built = [build_commit(builder, home) for builder in builders()]
-        same = compare(digests(built[0]), digests(built[1]), yours)
-        shutil.copytree(built[0], arguments.out, dirs_exist_ok=True)
+        one, other = (build_commit(builder, home) for builder in builders())
+        same = compare(digests(one), digests(other), yours)
+        shutil.copytree(one, arguments.out, dirs_exist_ok=True)
     by = f"{len(yours)} of your files compared; by Python {sys.version.split()[0]}, zlib {zlib.ZLIB_RUNTIME_VERSION}"
     print(f"the same: {by}" if same else f"NOT THE SAME: {by}; what was built is in {arguments.out}/")
     return 0 if same else 1

@@ -142,7 +142,7 @@ def test_a_chance_is_one_whatever_was_written(steps: list[tuple[float, float]], 
 
 def test_hits_are_evidence_and_misses_and_repeats_are_not() -> None:
     hits, misses = [(0.0, 1.0)] * 100, [(0.0, 0.0)] * 100
-    assert expected(hits, Strategy.DELTA) == pytest.approx(100 * Strategy.DELTA.traits.seen[0], abs=0.1)
+    assert expected(hits, Strategy.DELTA) == pytest.approx(100 * Strategy.DELTA.traits.reader_share[0], abs=0.1)
     assert expected(misses, Strategy.DELTA) == 0
     assert expected(hits, repeated=True) == pytest.approx(expected(hits[:1]))
     assert expected([]) == 0

@@ -7,7 +7,7 @@ import { openDocument } from "../src/documents/open.js";
 import { NotOpened } from "../src/documents/refused.js";
 import { Refusal } from "../src/index.js";
 import { base64, docx, files, mail, parts, zip } from "./made.js";
-import { charsets, pages, text } from "./folder.js";
+import { charsets, pages, plainTexts, text } from "./folder.js";
 
 const MARKED = text("packages/ctwl-web/page/examples/marked.txt").trim();
 const CURLY = `${MARKED.replaceAll("library", "“library”")} Größe & <b>`;
@@ -188,56 +188,8 @@ test("kinds that are not opened are named", async () => {
   await assert.rejects(openDocument(bytes(base64(Buffer.concat([Buffer.from("%PDF-1.7"), Buffer.alloc(200)])))), NotOpened);
 });
 
-/** Texts that begin with what some files begin with. */
-const PROSE = "Words of a text which somebody wrote by hand, and which goes on for a while.\n".repeat(3);
-const RECORD = '{"role": "user", "text": "Hi"}\n';
-const WITH_JSON = [`[![a](b)](c)\n${PROSE}${RECORD}`, `[10:00] a ${RECORD}${PROSE}`, `${RECORD}${PROSE}${RECORD}`, `Lines:\ndata: ${RECORD}data: ${RECORD}${PROSE}`];
-const LIKE_FILES = [...WITH_JSON, "Note: a text.\n\nFrom: b\n", "Received: a letter.\n\nIt said little.", "Content-wise: thin.\n\nIts style is fine.", `Date: today\nAnn: Hi.\nBot: ${PROSE}\nFrom Monday on\nAnn: Thanks.`, "---\ncontent-type: a\n---\nA text.", '12\nNote: "a": b\n\n', "ID3 is a way to learn trees.", "THE HEATWAVE went on.", "GIF89a was a format.", "Files begin with %PDF-1.7.", '{"doc_id": "1", "note": "two words"}', "[Desktop Entry]\nType=Application"];
-
-/** Sentences about files, which begin as they do. */
-const ABOUT_FILES = [
-  "WEBVTT is a form of subtitles.\n\nIt has cues.",
-  "WEBVTT\n\nThe first line has this word.",
-  "[Script Info] begins subtitles.\nDialogue: none.",
-  "[Script Info]\nTitle: Notes\n\nOf a script.",
-  "%PDF-1.4 is how a PDF begins.\nIts end is %%EOF.\n".padEnd(2000, "Words. "),
-  "version https://git-lfs.github.com/spec/v1 is the first line.\nMore words.",
-  "{\\rtf1 is how RTF begins.}\n",
-  "%!PS-Adobe-3.0 begins PostScript.\n",
-  "WARC/1.0 is an archive of pages.\n",
-  "[InternetShortcut] begins a link.\n",
-  "-----BEGIN CERTIFICATE----- is how a certificate begins.\n",
-];
-/** What people type below the names of headers. */
-const LIKE_MAIL = [
-  "Date: 5 May, 10:30\nFrom: Rome\nQ: How is it?\nA: Well.\n\nMore words.",
-  "TO: All\nFROM: ann@example.org\nDATE: 5 May 2026\nSUBJECT: Rooms\n\nWe move on Monday.",
-  "From: Ann\nReceived: from Bob, by hand\nMessage-ID: none\n\nThe parcel came.",
-  "Content-type: what is it?\n\nAn essay on headers.",
-  "Content-Type: text/html is for pages.\n\nAn essay on headers.",
-  "Title: A post\nDate: 2026-05-05 10:30:00 +0000\nFrom: Ann\n\nHow it was.",
-  "Content-Type: application/json\nAuthorization: none\n\nTwo headers are needed.",
-  "Such is a mail:\n\n--next\nContent-Type: text/plain\n\nhello\n--next--\n\nIts parts are read.",
-  "--next\ncontent-free: prose\n\nhello",
-  "--next\nContent-Type: for the web\n\nhello",
-];
-
-/** Texts about pages and their elements. */
-const ABOUT_PAGES = [
-  "<html> is the root of a page.\n\n<head> is what nobody sees.",
-  "<!DOCTYPE html> stands first.\n\n<title>x</title> is a title.",
-  "<body-text> is a name.\n\nSo is <html-element>.",
-  "<FictionBook> holds a book, and <p> a paragraph.",
-  "<office:document is how a flat document begins.",
-];
-/** What people write in JSON, and around it. */
-const WITH_OTHER_JSON = [
-  JSON.stringify({ hello: "Hello, and welcome.", bye: "See you next week, then.", message: "It is late." }),
-  `{"role": "user", "text": "Hi"}\n\nThis asks. Then comes what the model said to it:\n\n{"role": "assistant", "text": "Hello"}\n`,
-];
-
 test("plain text stays as it is", async () => {
-  for (const plain of ["", "[Music] words", "Note: this\nis plain.\n\nText", "<p>a line</p> of Markdown", "{curly} words", MARKED, "word ".repeat(9999), "ACGT".repeat(99), ...LIKE_FILES, ...ABOUT_FILES, ...ABOUT_PAGES, ...WITH_OTHER_JSON, ...LIKE_MAIL]) {
+  for (const plain of ["", MARKED, "word ".repeat(9999), "ACGT".repeat(99), ...plainTexts()]) {
     assert.equal(await wordsOf(plain), plain);
   }
   for (const odd of [Uint8Array.of(0xff, 0xfe, 0), bytes("a\0b"), Uint8Array.of(0x80)]) await assert.rejects(openDocument(odd), refused("not-text"));

@@ -33,15 +33,16 @@ class ReferenceEncoder(Implementation):
             CTWLError: see :meth:`ctwl_encoder.Encoder.open`.
         """
         self._model, self._profile = model, profile
-        self._strategy = strategy
-        self._strength = {} if strength is None else {strategy.traits.strength.name: strength}
-        MarkingOptions(**self._strength)
+        self._marking: dict[str, Any] = {"strategy": strategy}
+        if strength is not None:
+            self._marking[strategy.traits.strength.name] = strength
+        MarkingOptions(**self._marking)  # refuses a strength before a model is loaded
         self._encoder = Encoder.open(model, profile, proxy_path=proxy_path, device=device)
 
     def start(self) -> Started:  # noqa: D102 - see Implementation
         model = self._model.rstrip("/").rpartition("/")[2]
         return Started(
-            name=f"ctwl-encoder {model} {self._strategy}",
+            name=f"ctwl-encoder {model} {self._marking['strategy']}",
             version=__version__,
             classes=["encoder"],
             profiles=[self._profile],
@@ -50,7 +51,6 @@ class ReferenceEncoder(Implementation):
     def encode(self, request: Encode) -> Encoded:  # noqa: D102 - see Implementation
         record = wanted(request, self._profile)
         who = record.beacon
-        options: dict[str, Any] = {"strategy": self._strategy, **self._strength}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", WeakMark)  # whoever asks for a short text knows
             (written,) = self._encoder.generate(
@@ -62,6 +62,6 @@ class ReferenceEncoder(Implementation):
                 max_new_tokens=request.tokens,
                 min_new_tokens=request.tokens,
                 seed=request.seed,
-                **options,
+                **self._marking,
             )
         return Encoded(text=written.text)

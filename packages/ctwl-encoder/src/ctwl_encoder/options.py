@@ -172,15 +172,15 @@ class RecordOptions(BeaconOptions):
         return self
 
 
-def _with(option: str) -> list[Strategy]:
+def _strategies_with(option: str) -> list[Strategy]:
     """The strategies whose strength this option sets."""
     return [strategy for strategy in Strategy if strategy.traits.strength.name == option]
 
 
 def _strength(option: str) -> Any:
     """The field of a strength, as the strategies that have it describe it."""
-    strength = _with(option)[0].traits.strength
-    told = f"for {' or '.join(_with(option))}: {strength.meaning}"
+    strength = _strategies_with(option)[0].traits.strength
+    told = f"for {' or '.join(_strategies_with(option))}: {strength.meaning}"
     return Field(strength.fixed, description=told, **dict[str, Any](strength.bounds))
 
 
@@ -246,10 +246,10 @@ class GenerationOptions(MarkingOptions):
         """Refuse the strength of another strategy: the text would not be what was asked for."""
         chosen, strategy = self.chosen_strategy, _named("strategy", info)
         for name in dict.fromkeys(each.traits.strength.name for each in Strategy):
-            if chosen not in _with(name) and getattr(self, name) != type(self).model_fields[name].default:
+            if chosen not in _strategies_with(name) and getattr(self, name) != type(self).model_fields[name].default:
                 raise OptionOutOfRange(
                     f"{_named(name, info)} changes nothing under {chosen}; leave it out, or set {strategy} to "
-                    f"{' or '.join(_with(name))}"
+                    f"{' or '.join(_strategies_with(name))}"
                 )
 
     @property

@@ -123,7 +123,7 @@ def expected_evidence(written: Log, strategy: Strategy, strength: float, *, own:
     chances = np.where(marked, written.chance, 1).astype(np.float64)
     nats = np.where(marked, expected_nats(strategy, chances, written.hit, strength), 0)
     decided, once = float(nats.sum()), float(nats[first].sum())
-    return Evidence(decided, decided - once, (1 - strategy.traits.seen[own]) * once)
+    return Evidence(decided, decided - once, (1 - strategy.traits.reader_share[own]) * once)
 
 
 def needed_tokens(

@@ -30,7 +30,7 @@ from ctwl_protocol.profile import OFFLINE as OFFLINE_PROFILE
 from ctwl_protocol.profile import OFFLINE_MODEL
 from ctwl_protocol.proxy import find_files
 
-from .markings import markings, suiting
+from .markings import markings, usual_strengths
 from .options import PlanOptions
 from .prompts import GROUP, OPENINGS, REQUESTS, read_prompts
 from .reading import Reader
@@ -85,7 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     sampling = parser.add_argument_group("sampling, as you serve")
     add_options(sampling, GenerationOptions, _SAMPLING)
     for name, strategy in _STRENGTHS.items():
-        usual = " and ".join(f"{strength:g}" for strength in suiting(strategy, 0))
+        usual = " and ".join(f"{strength:g}" for strength in usual_strengths(strategy, 0))
         sampling.add_argument(
             f"--{name}",
             metavar="X",

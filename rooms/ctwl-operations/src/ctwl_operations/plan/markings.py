@@ -53,18 +53,18 @@ def markings(temperature: float, named: Mapping[str, Sequence[float]] | None = N
 
     Args:
         temperature: of sampling; 0 for greedy decoding.
-        named: strengths that the caller asks for, by the option that sets them, in place of those that suit.
+        named: strengths that the caller asks for, by the option that sets them, in place of the usual ones.
     """
     found = list[Marking]()
     for strategy in sorted(Strategy, key=lambda strategy: not strategy.keeps_distribution):
         asked = sorted(set((named or {}).get(strategy.traits.strength.name, ())))
         if temperature or not strategy.keeps_distribution:
-            found += [_marking(strategy, strength) for strength in asked or suiting(strategy, temperature)]
+            found += [_marking(strategy, strength) for strength in asked or usual_strengths(strategy, temperature)]
     return tuple(found)
 
 
-def suiting(strategy: Strategy, temperature: float) -> list[float]:
-    """The strengths that suit: the default and a step less; a step more too, where that costs no quality."""
+def usual_strengths(strategy: Strategy, temperature: float) -> list[float]:
+    """The strengths to try where none is named: the default, a step less, and if quality allows a step more."""
     strength = strategy.traits.strength
     usual = strength.usual(temperature)
     if strategy.keeps_distribution:

@@ -53,9 +53,9 @@ class Traits:
             logits of the members of ``V``: it works with any way of decoding, and asks the proxy for ``V``.
         bits_per_token: evidence to count on for a token of news-like text at temperature 1, before the correction for
             the code space.
-        seen: share of its evidence that a reader gets who has the proxy LM and not the model's distribution: of a model
-            with a vocabulary of its own, and of one with the proxy's, most likely its relative. A part of the loss is
-            the price of the decoder's other tests.
+        reader_share: share of its evidence that a reader gets who has the proxy LM and not the model's distribution:
+            of a model with a vocabulary of its own, and of one with the proxy's, most likely its relative. A part of
+            the loss is the price of the decoder's other tests.
     """
 
     summary: str
@@ -63,4 +63,4 @@ class Traits:
     strength: Strength
     keeps_distribution: bool
     bits_per_token: float
-    seen: tuple[float, float]
+    reader_share: tuple[float, float]

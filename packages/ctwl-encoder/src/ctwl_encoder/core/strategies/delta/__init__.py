@@ -17,5 +17,5 @@ TRAITS = Traits(
     ),
     keeps_distribution=False,
     bits_per_token=0.18,  # at 2 nats, greedily too (evaluation/reading/entropy.py measures it)
-    seen=(0.77, 0.77),  # its halves are the proxy's own; fitted by hand to 64 answers of SmolLM2-135M
+    reader_share=(0.77, 0.77),  # its halves are the proxy's own; fitted by hand to 64 answers of SmolLM2-135M
 )
