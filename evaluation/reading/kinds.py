@@ -191,12 +191,13 @@ def one_kind(name: str, files: Sequence[Path], way: ScoreName, sizes: Sizes) -> 
     texts = texts_of(decoder, kinds(files)[name], fitted + held_out, length, f"{seed}/{name}")
     beacon, *others = worst_beacons(decoder, texts[:fitted], way)
     rest = texts[fitted:]
-    p_values = [decoder.decode(text, score=way, beacons=[beacon]).p_value for text in rest]
-    row: dict[str, Any] = {"kind": name, "beacon": list(beacon), "next worst": list(map(list, others)), "p": p_values}
-    for level in LEVELS:
-        low = [text for text, p in zip(rest, p_values, strict=True) if p <= level]
-        found = [decoder.decode(text, score=way, beacons=[beacon], alpha=level).detected for text in low]
-        row[f"found at {level:g}"] = sum(found)
+    reports = [decoder.decode(text, score=way, beacons=[beacon], alpha=LEVELS[0]) for text in rest]
+    row: dict[str, Any] = {"kind": name, "beacon": list(beacon), "next worst": list(map(list, others))}
+    row["p"] = [report.p_value for report in reports]
+    found = [text for text, report in zip(rest, reports, strict=True) if report.detected]
+    for level in LEVELS:  # what is found at a level is found at each looser one
+        found = [text for text in found if decoder.decode(text, score=way, beacons=[beacon], alpha=level).detected]
+        row[f"found at {level:g}"] = len(found)
     return row
 
 
