@@ -106,30 +106,30 @@ def _digests(files: list[Path]) -> dict[str, str]:
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(files)}
 
 
-def compare(one: dict[str, str], other: dict[str, str], yours: dict[str, str]) -> bool:
-    """Print each file's digest and whether both builds, and the files to compare, have it; whether all do."""
-    same = True
+def differing(one: dict[str, str], other: dict[str, str], yours: dict[str, str]) -> list[str]:
+    """Print each file's digest, and what you and both builds have of it; the names of the files that differ."""
+    differ = []
     for name in sorted({*one, *other, *yours}):
         found = {"built": one.get(name, "not built"), "built again": other.get(name, "not built")}
         found |= {"yours": yours[name]} if name in yours else {}
-        if len(set(found.values())) == 1:
-            print(found["built"], name, "matches yours" if name in yours else "")
-        else:
-            same = False
+        if len(set(found.values())) > 1:
+            differ.append(name)
             print("DIFFERS", name, *(f"\n    {digest} {who}" for who, digest in found.items()))
-    return same
+        else:
+            print(found["built"], name, *(["matches yours" if name in yours else "not among yours"] if yours else []))
+    return differ
 
 
 def another_user() -> int | None:
     """Who ran sudo, or nobody; None where no other user can be had, which is said."""
     if os.name != "posix" or os.geteuid() != 0:
-        print("One user builds twice, which is enough to compare; as root, two users do.")
+        print("note: one user builds twice, which is enough to compare; as root, two users do")
         return None
     user = int(os.environ.get("SUDO_UID", NOBODY))
     try:
         subprocess.run([sys.executable, "-c", ""], user=user, group=user, extra_groups=[], check=True)
     except PermissionError:
-        print(f"One user builds twice, which is enough to compare: user {user} may not run {sys.executable}.")
+        print(f"note: one user builds twice, which is enough to compare; user {user} may not run {sys.executable}")
         return None
     return user
 
@@ -163,18 +163,20 @@ def main() -> int:
     if arguments.compare is None:
         build(Builder("", 0o022, commit_time()), ROOT, arguments.out.resolve())
         built = digests(arguments.out)
-        compare(built, built, {})
+        differing(built, built, {})
         return 0
     yours = given(Path(arguments.compare)) if arguments.compare else {}
     with tempfile.TemporaryDirectory() as scratch:
         home = Path(scratch)
         home.chmod(0o755)
         one, other = (build_commit(builder, home) for builder in builders())
-        same = compare(digests(one), digests(other), yours)
+        differ = differing(digests(one), digests(other), yours)
         shutil.copytree(one, arguments.out, dirs_exist_ok=True)
-    by = f"{len(yours)} of your files compared; by Python {sys.version.split()[0]}, zlib {zlib.ZLIB_RUNTIME_VERSION}"
-    print(f"the same: {by}" if same else f"NOT THE SAME: {by}; what was built is in {arguments.out}/")
-    return 0 if same else 1
+    commit = git("rev-parse", "HEAD").decode().strip()
+    print(f"commit {commit}, built by Python {sys.version.split()[0]}, zlib {zlib.ZLIB_RUNTIME_VERSION}")
+    print(f"{len(yours)} of your files compared; what was built is in {arguments.out}/")
+    print(f"NOT THE SAME: {', '.join(differ)}" if differ else "the same")
+    return 1 if differ else 0
 
 
 if __name__ == "__main__":

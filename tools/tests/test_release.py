@@ -35,12 +35,12 @@ def test_two_people_build_the_same_bytes(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_a_file_that_differs_is_told_from_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     built = {"a.whl": "1", "b.tar.gz": "2"}
-    assert rebuild.compare(built, built, {}) and rebuild.compare(built, built, {"a.whl": "1"})
+    assert rebuild.differing(built, built, {}) == rebuild.differing(built, built, {"a.whl": "1"}) == []
     assert "1 a.whl matches yours" in capsys.readouterr().out
-    assert not rebuild.compare(built, built | {"a.whl": "3"}, {})
-    assert not rebuild.compare(built, {"a.whl": "1"}, {})
+    assert rebuild.differing(built, built | {"a.whl": "3"}, {}) == ["a.whl"]
+    assert rebuild.differing(built, {"a.whl": "1"}, {}) == ["b.tar.gz"]
     capsys.readouterr()
-    assert not rebuild.compare(built, built, {"a.whl": "3", "c.whl": "4"})
+    assert rebuild.differing(built, built, {"a.whl": "3", "c.whl": "4"}) == ["a.whl", "c.whl"]
     assert capsys.readouterr().out.count("DIFFERS") == 2
 
 
@@ -50,7 +50,7 @@ def test_a_file_by_another_name_is_compared_and_an_empty_folder_is_refused(tmp_p
         with pytest.raises(SystemExit, match="nothing was compared"):
             rebuild.given(folder)
     (tmp_path / "a.whl.zip").write_bytes(b"changed")
-    assert not rebuild.compare({}, {}, rebuild.given(tmp_path))
+    assert rebuild.differing({}, {}, rebuild.given(tmp_path)) == ["a.whl.zip"]
 
 
 def wheel(folder: Path, name: str, needs: list[str]) -> None:
