@@ -208,29 +208,33 @@ def kept_kind(name: str, files: Sequence[Path], way: ScoreName, sizes: Sizes) ->
 
 
 @experiment(
-    quick={"light": "200x2", "whole": "200x2", "fitted": 2, "most": 3},
+    quick={"light": "200x2x3", "whole": "200x2x3", "fitted": 2},
     takes="human",
     light="200x40,800x40,2000x40",
     whole="200x40,800x40",
     fitted=8,
-    most=1000,
     seed=1,
     processes=1,
 )
 def main(options: Options) -> Result:
-    """Run the experiment; ``light`` and ``whole`` are lengths in tokens, and how many texts of each are held out."""
-    names = list(kinds(options.files))[: options.most]
-    readings = []
+    """Run the experiment.
+
+    ``light`` and ``whole`` are lengths in tokens, how many texts of each kind are held out, and how many of the kinds,
+    in their order, are read; all where that is left out.
+    """
+    names, readings = list(kinds(options.files)), []
     with ProcessPoolExecutor(options.processes) as pool:
         for way in WAYS:
             for size in filter(None, getattr(options, way).split(",")):
-                length, held_out = map(int, size.split("x"))
+                length, held_out, *most = map(int, size.split("x"))
+                some = names[: most[0]] if most else names
                 sizes = f"{options.seed}/{length}", options.fitted, length, held_out
-                found = pool.map(partial(kept_kind, files=options.files, way=way, sizes=sizes), names)
-                rows = [row for row, _ in zip(found, tracked(names, f"{way}, {length} tokens"), strict=True)]
-                readings.append(
-                    {"way": way, "tokens": length, "texts": len(rows) * held_out, "totals": totals(rows), "rows": rows}
-                )
+                found = pool.map(partial(kept_kind, files=options.files, way=way, sizes=sizes), some)
+                rows = [row for row, _ in zip(found, tracked(some, f"{way}, {length} tokens"), strict=True)]
+                readings.append({
+                    "way": way, "tokens": length, "kinds": len(rows), "texts": len(rows) * held_out,
+                    "totals": totals(rows), "rows": rows,
+                })  # fmt: skip
     return {"kinds": len(names), "readings": readings}
 
 

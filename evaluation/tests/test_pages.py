@@ -55,11 +55,11 @@ def test_kinds_are_counted_and_those_with_small_p_values_named(tmp_path: Path) -
     found = {
         "settings": {"fitted": 8, "date": "2026-11-27", "level": LEVEL},
         "kinds": 2,
-        "readings": [{"way": "light", "tokens": 2000, "texts": 1200, "totals": total, "rows": rows}],
+        "readings": [{"way": "light", "tokens": 2000, "kinds": 30, "texts": 1200, "totals": total, "rows": rows}],
     }
     (tmp_path / "kinds.json").write_text(json.dumps(found))
     by_chance = f"12.0; 1.2; {1200 * LEVEL:.1f}"
-    assert f"| ranks | 2,000 | 1,200 | {by_chance} | 12; 12; 12 | 3; 3; 3 | 1; 1; 1 |" in filled("kinds", tmp_path)
+    assert f"| ranks | 2,000 | 30 | 1,200 | {by_chance} | 12; 12; 12 | 3; 3; 3 | 1; 1; 1 |" in filled("kinds", tmp_path)
     section = filled("results-reading", tmp_path)
     assert "| ranks | 2,000 | whole numbers (742:6): 40, 3 |" in section
 

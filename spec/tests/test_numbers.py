@@ -218,11 +218,11 @@ def test_a_checkout_without_symbolic_links_says_so() -> None:
 
 CODE = ("packages/*/src/**/*.py", "rooms/*/src/**/*.py", "packages/ctwl-web/src/*.js", "packages/ctwl-web/page/*.js",
         "conformance-tests/src/**/*.py", "conformance-tests/independent/**/*.js")  # fmt: skip
-NOT_LEVELS = {"race/kernel.py": 1}  # from where on a series is exact enough
+NOT_LEVELS = {"race/kernel.py": 1, "race/lots.py": 1}  # what is exact enough
 
 
 def test_the_level_stands_in_no_code() -> None:
-    literal = re.compile(r"(?<![\w.])(?:1e-0?4|0\.0001|1 / 10_?000|-13\.2\d*|-14\.0)(?![\w.])")
+    literal = re.compile(r"(?<![\w.])(?:1e-0?4|0\.0001|1 / 10_?000|-13\.2\d*|-14\.0)(?!\w|\.\d)")
     found = {}
     for path in (path for pattern in CODE for path in ROOT.glob(pattern) if "test" not in path.parts):
         count = len(literal.findall(path.read_text(encoding="utf-8")))

@@ -131,8 +131,8 @@ def main_verify(argv: Sequence[str]) -> int:
 
     The p-value is multiplied by the number of keys that the owner had certified. A key follows from the registry's
     challenge, too, so its owner could fit nothing to it. If you fear that registry and owner tried challenges together,
-    divide --alpha by how many they may have tried: nobody can try 2^64, which makes 5e-24 of 1e-4. Verified means that
-    somebody who held the key wrote the code: the owner, or a user who got the profile from the owner.
+    divide --alpha by how many they may have tried: nobody can try 2^64. Verified means that somebody who held the key
+    wrote the code: the owner, or a user who got the profile from the owner.
 
     examples:
       ctwl-decode verify proof.ctwl --appeared 2026-11-01 --text letter.txt
