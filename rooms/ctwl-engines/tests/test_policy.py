@@ -1,5 +1,6 @@
 """What a server's operator decides, and what a request may say beside it."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -202,3 +203,34 @@ def test_what_is_left_to_clients_is_checked_of_answers_of_a_fixed_form_too() -> 
     assert policy(fixed_forms=True).request({}, 1.0, fixed_form=True) == policy().request({}, 1.0)
     with pytest.raises(OptionOutOfRange, match="no option of a request"):
         open_policy().request({"ctwl_fixed_forms": True}, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("told", "says"),
+    [
+        ({}, "Provider 42, version 3, profile org.ctwl.smollm2-135m.1."),
+        ({}, " Sampled texts: race (share 0.8 at temperature 0.7, 0.5 at 1). Greedy texts: delta (delta 2)."),
+        ({}, " Clients may change: nothing. Log: none."),
+        ({}, " Reasoning: marked. Calls of tools and other fixed forms: not marked."),
+        ({"share": 0.6, "delta": 3.0}, " race (share 0.6). Greedy texts: delta (delta 3)."),
+        ({"strategy": "delta"}, " All texts: delta (delta 2)."),
+        ({"strategy": "race"}, " Sampled texts: race (share"),
+        ({"clients": "off"}, " Clients may change: ctwl_strategy (off)."),
+        ({"clients": {"version": [3, 4], "nonce": "any", "share": {"least": 0.4}}},
+         " Clients may change: ctwl_version (3 or 4), ctwl_nonce, ctwl_share (at least 0.4)."),
+        ({"reasoning": False, "fixed_forms": True},
+         " Reasoning: not marked. Calls of tools and other fixed forms: marked."),
+        ({"version": 3, "codes": CODES, "layout": 3}, "Provider 42, version 3, layout 3, profile"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_policy_says_in_one_line_what_a_server_marks(told: dict[str, Any], says: str) -> None:
+    sentence = policy(**told).in_words
+    assert says in sentence and "\n" not in sentence and sentence.startswith("the mark is on. Provider 42, version 3")
+    assert str(CODES[1]) not in sentence  # it may stand for a person
+
+
+def test_a_policy_names_the_place_of_its_log_and_whose_record_is_written(tmp_path: Path) -> None:
+    assert f" Log: {(tmp_path / 'ctwl.log').resolve()}. " in policy(log=str(tmp_path / "ctwl.log")).in_words
+    assert f" Log: {Path('ctwl.log').resolve()}. " in policy(log="ctwl.log").in_words
+    assert open_policy().in_words.startswith("the mark is on where a client names a record. Profile org.ctwl.smollm2")

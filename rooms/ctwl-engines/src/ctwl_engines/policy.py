@@ -8,6 +8,7 @@ import math
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Self
 
 from pydantic import Field, model_validator
@@ -88,6 +89,43 @@ class Policy(Request):
     def digest(self) -> str:
         """16 hexadecimal digits that stand for :attr:`decided`."""
         return hashlib.sha256(json.dumps(self.decided, sort_keys=True).encode()).hexdigest()[:16]
+
+    @property
+    def in_words(self) -> str:
+        """What a server marks, in one line for its log. Of codes the beacon is told alone: others may stand for people.
+
+        Raises:
+            CTWLError: see :meth:`request`.
+        """
+        if self._has_record:
+            beacon = Beacon.from_code(self.codes[0]) if self.codes else self
+            layout = f", layout {self.layout}" if self.codes else ""
+            record = f"the mark is on. Provider {beacon.provider}, version {beacon.version}{layout}, profile"
+        else:
+            record = "the mark is on where a client names a record. Profile"
+        left = self._left_in_words() or "nothing"
+        log = "none" if self.log is None else Path(self.log).resolve()
+        reasoning, forms = ("marked" if each else "not marked" for each in (self.reasoning, self.fixed_forms))
+        return (
+            f"{record} {get_profile(self.profile).name}. {self._strategies_in_words()} Clients may change: {left}. "
+            f"Log: {log}. Reasoning: {reasoning}. Calls of tools and other fixed forms: {forms}."
+        )
+
+    def _strategies_in_words(self) -> str:
+        """How requests are marked that say nothing of it."""
+        marks = self if self._has_record else self.model_copy(update={"provider": 0})
+        strengths: dict[Strategy, dict[str, float]] = {}
+        for temperature in (0.7, 1, 0):
+            request = marks.request(None, temperature) or marks
+            strength = f"{request.strength_of(request.strategy):g}"
+            strengths.setdefault(request.strategy, {}).setdefault(strength, temperature)
+        told = []
+        for strategy, by_strength in strengths.items():
+            numbers = [f"{number} at {temperature:g}" for number, temperature in by_strength.items()]
+            number = ", ".join(numbers).replace("at", "at temperature", 1) if len(numbers) > 1 else min(by_strength)
+            told.append(f"{strategy} ({strategy.traits.strength.name} {number})")
+        texts = ["Sampled texts", "Greedy texts"] if len(told) > 1 else ["All texts"]
+        return " ".join(f"{which}: {how}." for which, how in zip(texts, told, strict=True))
 
     @property
     def may_be_off(self) -> bool:
@@ -180,13 +218,14 @@ class Policy(Request):
         return value != OFF if left is None else value in left
 
     def _refusal(self, asked: str) -> NotLeftToClients:
-        left = [
-            PREFIX + name + ("" if values is None else f" ({_in_words(values)})") for name, values in self._left.items()
-        ]
+        left = self._left_in_words() or "nothing"
         return NotLeftToClients(
-            f"{asked:.80} is not left to clients; the operator of this server lets them choose "
-            f"{', '.join(left) or 'nothing'}"
+            f"{asked:.80} is not left to clients; the operator of this server lets them choose {left}"
         )
+
+    def _left_in_words(self) -> str:
+        left = self._left.items()
+        return ", ".join(PREFIX + name + ("" if values is None else f" ({_in_words(values)})") for name, values in left)
 
 
 @lru_cache(maxsize=16)
