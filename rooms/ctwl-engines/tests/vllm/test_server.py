@@ -63,7 +63,7 @@ def decoder() -> Decoder:
 
 
 def serve(folder: Path, *options: str, told: dict[str, Any] | None = None, **environment: str) -> Iterator[Any]:
-    """A client of a server, which has the server's process as ``process``."""
+    """A client of a server, which has the server's process as ``process``, and the file of its output as ``output``."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -80,7 +80,7 @@ def serve(folder: Path, *options: str, told: dict[str, Any] | None = None, **env
             env={**os.environ, "VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1", **environment},
         )  # fmt: skip
     client = openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key="none", max_retries=0)
-    client.process = server
+    client.process, client.output = server, log
     try:
         deadline = time.monotonic() + 600
         while True:
@@ -105,6 +105,33 @@ def client(request: pytest.FixtureRequest, folder: Path) -> Iterator[Any]:
         pytest.skip("model runner V2 needs Triton for this platform; see test_model_runners.py for its interface")
     else:
         yield from serve(folder, VLLM_USE_V2_MODEL_RUNNER="1")
+
+
+def test_a_server_says_once_at_its_start_what_it_marks(client: Any) -> None:
+    said = [line for line in client.output.read_text().splitlines() if "the mark is" in line]
+    left = "ctwl_codes, ctwl_delta, ctwl_layout, ctwl_nonce, ctwl_nonces, ctwl_provider, ctwl_share, "
+    assert len(said) == 1 and said[0].endswith(
+        f"] ctwl: the mark is on. Provider 42, version 3, profile {PROFILE}. Sampled texts: race (share 0.8 at "
+        f"temperature 0.7, 0.5 at 1). Greedy texts: delta (delta 2). Clients may change: {left}ctwl_strategy (off or "
+        "race or delta), ctwl_version. Log: none. Reasoning: marked. Calls of tools and other fixed forms: not marked."
+    )
+
+
+@pytest.mark.parametrize("command", ["api_server", "run_batch"])
+def test_a_command_that_was_told_wrongly_ends_with_what_to_change_before_a_model_is_loaded(
+    folder: Path, tmp_path: Path, command: str
+) -> None:
+    told = {"ctwl": {"provider": 42, "version": 3, "profile": PROFILE, "log": str(tmp_path / "nowhere" / "ctwl.log")}}
+    batch = ["-i", str(tmp_path / "batch"), "-o", str(tmp_path / "answers")] if command == "run_batch" else []
+    (tmp_path / "batch").touch()
+    ended = subprocess.run(
+        [sys.executable, "-m", f"vllm.entrypoints.openai.{command}", *batch, "--model", str(folder),
+         "--additional-config", json.dumps(told)],
+        capture_output=True, text=True, timeout=300, check=False, env={**os.environ, "HF_HUB_OFFLINE": "1"},
+    )  # fmt: skip
+    *before, last = ended.stderr.strip().splitlines()
+    assert ended.returncode == 1 and last.startswith("ctwl: option-out-of-range: cannot write the log")
+    assert not any(word in line for line in (*before, ended.stdout) for word in ("Traceback", "EngineCore"))
 
 
 def write(client: Any, prompt: str, **options: Any) -> str:

@@ -1,4 +1,6 @@
-"""Before vLLM's server: what stands in a wrong place is refused, and beam search where texts have to be marked.
+"""Before vLLM's server: the operator's object is checked before a model is loaded, and what the server marks is said.
+
+Of requests, what stands in a wrong place is refused, and beam search where texts have to be marked.
 
 A worker of vLLM loads this too, before it is ready for what the plug-in imports. So nothing of that is imported here.
 """
@@ -8,6 +10,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 _BEAMS = (
@@ -15,13 +18,55 @@ _BEAMS = (
     "use_beam_search out"
 )
 
+_MISSING = """to mark texts, start with --additional-config '{"ctwl": {"provider": 42}}'"""
+
+_COMMANDS = "OPENAI_API_SERVER", "OPENAI_BATCH_RUNNER"
+"""How vLLM's commands name themselves; others make an engine in a program of theirs, which may catch an error."""
+
 _log = logging.getLogger(__name__)
+_VLLMS = logging.getLogger("vllm.plugins.ctwl")
+"""A part of vLLM's log, which shows what is no warning too."""
 
 
 def guard_server() -> None:
-    """Let :class:`ctwl_engines.admission.Admission` stand before the server that this process will run.
+    """Check what the operator decided, and let :class:`ctwl_engines.admission.Admission` stand before the server.
 
-    vLLM calls this in each of its processes, before it makes its server: entry point group ``vllm.general_plugins``.
+    vLLM calls this in each of its processes, before it reads its configuration and makes its server: entry point group
+    ``vllm.general_plugins``.
+    """
+    arguments = sys.modules.get("vllm.engine.arg_utils")
+    if arguments is not None:
+        _check_first(arguments.EngineArgs)
+    _admit_first()
+
+
+def _check_first(arguments: Any) -> None:
+    """Check the operator's object where vLLM makes its configuration: before it starts a worker.
+
+    Args:
+        arguments: vLLM's class of its engine's arguments. A worker makes no configuration.
+    """
+    make = arguments.create_engine_config
+
+    def checked(self: Any, usage_context: Any = None, *rest: Any, **more: Any) -> Any:
+        from ..start import begin, ending
+        from .admission import policy_of
+
+        said: list[str] = []
+        with ending() if getattr(usage_context, "name", "") in _COMMANDS else nullcontext():
+            # Of several processes that take requests in, the first is their parent, which has the number -1.
+            if getattr(self, "_api_process_count", 1) == 1 or self._api_process_rank < 0:
+                begin(policy_of(self.additional_config), said.append, _MISSING)
+        made = make(self, usage_context, *rest, **more)  # vLLM opens its log here, if no command did
+        for line in said:
+            _VLLMS.info(line)
+        return made
+
+    arguments.create_engine_config = checked
+
+
+def _admit_first() -> None:
+    """Let the admission stand before the server that this process will run.
 
     Raises:
         CTWLError: when the server is made: see :func:`.admission.policy_of`.
