@@ -11,6 +11,7 @@ import asyncio
 import gc
 import inspect
 import json
+import logging
 from array import array
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,6 +38,7 @@ from sglang.srt.plugins.hook_registry import HookRegistry
 from sglang.srt.runtime_context import get_context, get_parallel
 from sglang.srt.sampling.sampling_batch_info import SamplingBatchInfo
 from sglang.srt.sampling.sampling_params import TOP_K_ALL, SamplingParams
+from sglang.srt.server_args import ServerArgs
 
 from ctwl_decoder import Decoder, Report
 from ctwl_encoder.core.strategies import Strategy
@@ -179,6 +181,7 @@ def found(report: Report) -> tuple[int | None, int | None]:
 def test_sglang_finds_the_plug_in_and_all_of_its_hooks_hold() -> None:
     ours = [name for name in HookRegistry._patched if HookRegistry._hooks[name][0][1].__module__ == plugin.__name__]
     assert {name.removeprefix("sglang.srt.") for name in ours} == {
+        "server_args.ServerArgs.check_server_args",
         "managers.tokenizer_manager.TokenizerManager._send_one_request",
         "managers.tokenizer_manager.TokenizerManager._send_batch_request",
         "managers.scheduler.Scheduler.__init__",
@@ -196,6 +199,37 @@ def test_sglang_finds_the_plug_in_and_all_of_its_hooks_hold() -> None:
         (ModelRunner._preprocess_logits, ["self", "logits_output", "sampling_info"]),
     ):
         assert list(inspect.signature(method).parameters)[: len(names)] == names
+
+
+def test_a_server_says_at_its_start_what_it_marks(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Where the options are checked, in the process that then starts the workers."""
+    caplog.set_level(logging.INFO, plugin.__name__)
+    for policy, says in (
+        ('{"provider": 42, "version": 3}', "ctwl: the mark is on. Provider 42, version 3, profile org.ctwl.gpt2.1. "),
+        ("", """ctwl: the mark is off; to mark texts, start with CTWL_POLICY='{"provider": 42}'"""),
+    ):
+        caplog.clear()
+        monkeypatch.setenv("CTWL_POLICY", policy)
+        check_options(monkeypatch)
+        assert len(caplog.records) == 1 and caplog.records[0].message.startswith(says)
+
+
+def test_a_server_that_was_told_wrongly_ends_with_what_to_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    for policy, says in (
+        ("{", "option-out-of-range: the policy is {; it must be an object"),
+        ('{"provider": 42, "profile": "org.ctwl.none.1"}', "profile-unknown: .*org.ctwl.none.1"),
+    ):
+        monkeypatch.setenv("CTWL_POLICY", policy)
+        with pytest.raises(SystemExit, match=f"^ctwl: {says}"):
+            check_options(monkeypatch)
+
+
+def check_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server checks its options: the real method, which finds nothing to say of these."""
+    monkeypatch.setattr("sglang.srt.arg_groups.validation_hook.check_server_args", lambda _: None)
+    ServerArgs.check_server_args(MagicMock())
 
 
 def test_requests_side_by_side_carry_records_of_their_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

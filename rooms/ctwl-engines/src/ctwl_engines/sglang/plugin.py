@@ -1,21 +1,27 @@
 """The SGLang plug-in: every request of a server carries a record, its own or the server's (docs/providers/sglang.md).
 
 SGLang finds it through the entry point group ``sglang.srt.plugins``, and calls :func:`register` in each of its
-processes. It hooks where requests go to the workers, where a worker is made, and around the sampling of a step.
+processes. It hooks where a server's options are checked, before it loads a model; where requests go to the workers;
+where a worker is made; and around the sampling of a step.
 """
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from sglang.srt.plugins.hook_registry import HookRegistry, HookType
 
+from ..start import begin, ending
 from .about import POLICY
-from .admission import admit
+from .admission import admit, policy_of
+
+_log = logging.getLogger(__name__)
 
 
 def register() -> None:
-    """Hook into this process of SGLang, where the operator has told a policy."""
+    """Hook into this process of SGLang; but for the line at the start only where the operator has told a policy."""
+    HookRegistry.register("sglang.srt.server_args.ServerArgs.check_server_args", _begin, HookType.AFTER)
     if POLICY.value() is None:
         return
     managers, runs = "sglang.srt.managers", "sglang.srt.model_executor"
@@ -29,6 +35,16 @@ def register() -> None:
         (f"{runs}.model_runner.ModelRunner._preprocess_logits", _mark, HookType.AFTER),
     ):
         HookRegistry.register(target, hook, kind)
+
+
+def _begin(*_: Any, **__: Any) -> None:
+    """A server is about to start its workers: check what the operator decided, and say it.
+
+    SGLang calls this once in a server. An error ends the process, as SGLang itself does where a worker fails.
+    """
+    with ending():
+        policy = None if POLICY.value() is None else policy_of()
+        begin(policy, _log.info, f"""to mark texts, start with {POLICY.name}='{{"provider": 42}}'""")
 
 
 def _admit_one(_: Any, tokenized: Any) -> None:
