@@ -156,6 +156,23 @@ def test_the_operators_record_is_written_and_noted(
         write(stranger, PROMPTS[0])
 
 
+def test_a_server_says_once_at_its_start_what_it_marks(closed: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
+    (output,) = tmp_path_factory.getbasetemp().glob("closed0/log")
+    said = [line for line in output.read_text().splitlines() if "the mark is" in line]
+    assert len(said) == 1 and said[0].startswith(f"ctwl: the mark is on. Provider 42, version 3, profile {PROFILE}. ")
+    assert f" Log: {output.with_name('ctwl.log')}. " in said[0]
+
+
+def test_a_server_that_was_told_wrongly_ends_before_it_loads_a_model(tmp_path: Path) -> None:
+    program, log = Path(sys.executable).with_name("ctwl-llama-server"), tmp_path / "nowhere" / "ctwl.log"
+    ended = subprocess.run(
+        [program, "--provider", "42", "--log", log, "--model", tmp_path / "no.gguf"],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 2 and ended.stderr.count("\n") == 1
+    assert ended.stderr.startswith("ctwl-llama-server: option-out-of-range: cannot write the log")
+
+
 def test_the_same_request_carries_another_nonce(client: Any) -> None:
     assert len({write(client, PROMPTS[2], max_tokens=50) for _ in range(4)}) > 1
 

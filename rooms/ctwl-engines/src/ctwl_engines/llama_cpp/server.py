@@ -15,12 +15,13 @@ from ctwl_encoder.arguments import add_options, check_version
 from ctwl_encoder.errors import ExtraMissing
 from ctwl_encoder.options import BeaconOptions, MarkingOptions
 from ctwl_protocol import published_names
-from ctwl_protocol.command import command_parser, run_command
+from ctwl_protocol.command import command_parser, note, run_command
 from ctwl_protocol.environment import PROFILE, PROXY
 
 from ..form import is_fixed
 from ..policy import Policy
 from ..request import asked
+from ..start import begin
 
 _PROG = "ctwl-llama-server"
 
@@ -96,6 +97,7 @@ def serve(options: dict[str, Any], arguments: Sequence[str]) -> None:
 
     Raises:
         ExtraMissing: llama-cpp-python or its server is not installed.
+        CTWLError: see :func:`ctwl_engines.start.begin`.
     """
     try:
         from llama_cpp.server import __main__ as engine
@@ -107,6 +109,7 @@ def serve(options: dict[str, Any], arguments: Sequence[str]) -> None:
         raise ExtraMissing(
             f"there is no {error.name or error}; install the server with: pip install 'llama-cpp-python[server]'"
         ) from error
+    begin(Policy(**options), note)
     load, create = LlamaProxy.load_llama_from_model_settings, engine.create_app
     processors: list[CTWLLogitsProcessor] = []  # of the model that is loaded
 
