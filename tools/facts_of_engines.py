@@ -6,9 +6,12 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
-from in_markdown import table
+from in_markdown import fenced, table
 
 from ctwl_engines.engine import engines
+from ctwl_engines.policy import Policy
+from ctwl_engines.start import begin, ending
+from ctwl_protocol.profile import OFFLINE
 
 ROOM = Path(__file__).resolve().parents[1] / "rooms/ctwl-engines"
 
@@ -43,11 +46,30 @@ def _variables() -> str:
     return table(("variable of an engine", "for", "without it"), *rows)
 
 
+def _start() -> str:
+    """What a server says at its start."""
+    said: list[str] = []
+    begin(Policy(provider=42, version=3, profile=OFFLINE), said.append)
+    return fenced(*said)
+
+
+def _refusal() -> str:
+    """The last line of a server that was told a field that there is not."""
+    try:
+        with ending():
+            Policy.model_validate({"provider": 42, "version": 3, "profil": OFFLINE})
+    except SystemExit as ended:
+        return fenced(str(ended))
+    raise AssertionError
+
+
 FACTS: dict[str, Callable[[], str]] = {
     "engines": _names,
     "engine-links": lambda: ", ".join(_links().values()),
     "engine-extras": _extras,
     "engine-table": _table,
     "engine-variables": _variables,
+    "engine-start": _start,
+    "engine-refusal": _refusal,
 }
 """What a page may say of the engines, by name."""
