@@ -138,6 +138,17 @@ test("a drawing is a chapter, a table of contents is none, and an encrypted one 
     "O/a.svg": "<svg><title>no</title><text>On a <tspan>drawing</tspan></text></svg>",
     "META-INF/encryption.xml": '<a><CipherReference URI="O/c%201"/></a>',
   };
+test("a chapter to which only links lead is read last, and a wide one is read", async () => {
+  const item = (name, more = "") => `<item id="${name}" href="${name}" media-type="application/xhtml+xml" ${more}/>`;
+  const manifest = `${item("a")}${item("b")}<item id="d" href="b#top"/>${item("c", 'properties="nav"')}`;
+  const book = {
+    "META-INF/container.xml": '<a><rootfile full-path="a.opf"/></a>',
+    "a.opf": `<package><manifest>${manifest}</manifest><spine><itemref idref="d"/></spine></package>`,
+    a: "<p>One</p>", b: Uint8Array.from([0xff, 0xfe, ...Buffer.from("<p>Two</p>", "utf16le")]),
+  };
+  assert.equal(await wordsOf(zip(book)), "Two\n\nOne");
+});
+
   const { text: words, left } = await openDocument(zip(book));
   assert.deepEqual([words, left], ["On a drawing\n\nBeside it", ["O/c 1"]]);
 });

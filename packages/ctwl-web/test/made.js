@@ -96,11 +96,11 @@ const unseen = (text) =>
 const TYPES = { "[Content_Types].xml": "<Types/>" };
 
 /** Its text is a page that Word puts into it when it is opened. */
-export const chunks = (text) =>
+export const chunks = (text, part = "document") =>
   zip({
     ...TYPES,
     "word/document.xml": "<w:document/>",
-    "word/_rels/document.xml.rels": '<Relationships><Relationship Type="http://x/aFChunk" Target="a%201.html"/></Relationships>',
+    [`word/_rels/${part}.xml.rels`]: '<Relationships><Relationship Type="http://x/aFChunk" Target="a%201.html"/></Relationships>',
     "word/a 1.html": html(text),
   });
 
@@ -142,6 +142,7 @@ const flowed = (text) => text.replace(/(.{50,60}) /g, "$1 \r\n");
 export const files = (text) => ({
   docx: docx(text),
   "docx of chunks": chunks(text),
+  "docx of chunks of a head": chunks(text, "header1"),
   "a diagram": diagram(text),
   odt: odt(text),
   "a flat document with what nobody sees": unseen(text),

@@ -124,11 +124,11 @@ def docx_with_a_box(text: str) -> bytes:
     return packed({"[Content_Types].xml": _TYPES, "word/document.xml": document, "word/footnotes.xml": notes})
 
 
-def docx_of_chunks(text: str) -> bytes:
+def docx_of_chunks(text: str, part: str = "document") -> bytes:
     """Its text is a page that Word puts into it when it is opened."""
     related = "<Relationships><Relationship Id='a' Type='http://x/relationships/aFChunk' Target='{}'/></Relationships>"
     document = "<w:document xmlns:w='w' xmlns:r='r'><w:body><w:altChunk r:id='a'/></w:body></w:document>"
-    parts = {"word/document.xml": document, "word/_rels/document.xml.rels": related.format("a%201.html")}
+    parts = {"word/document.xml": document, f"word/_rels/{part}.xml.rels": related.format("a%201.html")}
     return packed({"[Content_Types].xml": _TYPES, **parts, "word/a 1.html": page(text)})
 
 
@@ -496,6 +496,7 @@ def of_rarer_forms(text: str) -> dict[str, bytes]:
         "notes.odt": odt_with_notes(text),
         "box.docx": docx_with_a_box(text),
         "chunks.docx": docx_of_chunks(text),
+        "chunks-of-a-head.docx": docx_of_chunks(text, "header1"),
         "diagram.docx": with_a_diagram(text, "word", "word/document.xml"),
         "diagram.pptx": with_a_diagram(text, "ppt", "ppt/slides/slide1.xml"),
         "notes.pptx": presentation_with_notes(text),

@@ -454,6 +454,15 @@ def test_a_broken_document_in_a_document_is_named() -> None:
     parts = {"[Content_Types].xml": "", "word/document.xml": "<a><p><t>Words</t></p></a>"}
     first, inner = texts_in(packed(parts | {"word/embeddings/a.docx": packed(parts)[:-9]}), "letter", Budget())
     assert first.text == "Words" and inner.name == "letter/word/embeddings/a.docx"
+def test_a_chapter_to_which_only_links_lead_is_read_last_and_a_wide_one_is_read() -> None:
+    container = "<container><rootfiles><rootfile full-path='a.opf'/></rootfiles></container>"
+    items = "".join(f"<item id='{name}' href='{name}' media-type='application/xhtml+xml'/>" for name in "ab")
+    more = "<item id='d' href='b#top'/><item id='c' href='c' media-type='application/xhtml+xml' properties='nav'/>"
+    opf = f"<package><manifest>{items}{more}</manifest><spine><itemref idref='d'/></spine></package>"
+    chapters: dict[str, str | bytes] = {"a": page("One"), "b": page("Two").encode("utf-16")}
+    assert words(packed({"META-INF/container.xml": container, "a.opf": opf, **chapters})) == "Two\n\nOne"
+
+
 
 
 def test_a_book_with_a_missing_chapter_and_a_doctype_is_read_and_the_gap_named() -> None:

@@ -222,6 +222,8 @@ function past(page, pattern, from) {
  * anything.
  */
 export function decoded(bytes, charset = null) {
+  const wide = wideByMark(bytes);
+  if (wide) return new TextDecoder(wide).decode(bytes);
   const label = charset ?? CHARSET.exec(new TextDecoder("latin1").decode(bytes.subarray(0, 2048)))?.[1] ?? "utf-8";
   const decoder = decoderOf(label);
   const text = new TextDecoder().decode(bytes);
@@ -234,6 +236,11 @@ export function decoded(bytes, charset = null) {
   const labelled = decoder.decode(bytes);
   const surer = wrong - wrongIn(labelled) || (charset === null ? -others : 0);
   return surer >= 0 ? labelled : text;
+}
+
+/** The charset of a text that its first two bytes name; null for any other. */
+export function wideByMark([first, second]) {
+  return first === 0xff && second === 0xfe ? "utf-16le" : first === 0xfe && second === 0xff ? "utf-16be" : null;
 }
 
 /** The decoder of a label; that of UTF-8 for one that is unknown. */

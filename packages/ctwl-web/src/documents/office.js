@@ -3,19 +3,20 @@
  * and what comments say are not read.
  */
 import { WORDS } from "./budget.js";
-import { decoded, wordsOf } from "./html.js";
+import { decoded, wideByMark, wordsOf } from "./html.js";
 import { KINDS } from "./kinds.js";
 import { parse } from "./markup.js";
 import { DocumentRefused, sound } from "./refused.js";
 import { member } from "./zip.js";
 
-const RELATED = /^word\/_rels\/document\d*\.xml\.rels$/;
+const RELATED = /^word\/_rels\/[^/]*\.xml\.rels$/;
 
 /** Spaces that one element of OpenDocument may stand for. */
 const MOST_SPACES = 100;
 /** Values by which Word says that a property does not hold. */
 const OFF = ["0", "false", "off"];
 const PART_NAME = /^[^>]*?\bpkg:name\s*=\s*["']\/([^"'<>]*)["']/;
+const PAGE = "application/xhtml+xml";
 const ENCRYPTED = "META-INF/encryption.xml";
 
 /**
@@ -87,10 +88,8 @@ function inOrder(a, b) {
 }
 
 function decodedXml(bytes) {
-  const [first, second] = bytes;
-  const wide = first === 0xff && second === 0xfe ? "utf-16le" : first === 0xfe && second === 0xff ? "utf-16be" : null;
   try {
-    return new TextDecoder(wide ?? "utf-8", { fatal: true }).decode(bytes);
+    return new TextDecoder(wideByMark(bytes) ?? "utf-8", { fatal: true }).decode(bytes);
   } catch {
     return sound(false, "broken", "a part of it is broken: it is no text");
   }
@@ -167,13 +166,17 @@ function joined(paragraphs) {
   return (spaced ? texts.join("\n") : full.join("\n\n")).trim();
 }
 
-/** The words of a book's chapters, in the order in which they are read, and what of them is missing; not its tables of contents. */
+/**
+ * The words of a book's chapters, in the order in which they are read, and what of them is missing. Chapters to which only
+ * links lead come last; tables of contents are not read.
+ */
 export async function wordsOfBook(bytes, directory, budget) {
   const part = async (name) => decodedXml(await member(bytes, directory, name, budget));
   const [listing = ""] = values(await part("META-INF/container.xml"), "rootfile", ["full-path"]).map(([path]) => path);
   const contents = await part(listing);
   const items = new Map(values(contents, "item", ["id", "href", "properties", "media-type"]).map(([name, ...rest]) => [name, rest]));
   const names = values(contents, "itemref", ["idref"]).map(([name]) => name);
+  for (const [name, [, properties, media]] of items) if (media === PAGE && !properties.includes("nav")) names.push(name);
   const spine = names.map((name) => items.get(name)).filter((item) => item?.[0]);
   const encrypted = directory.has(ENCRYPTED) ? values(await part(ENCRYPTED), "CipherReference", ["URI"]) : [];
   const locked = new Set(encrypted.map(([place]) => resolved("", place)));

@@ -242,6 +242,8 @@ def decoded(data: bytes, charset: str | None = None) -> str:
     What is UTF-8 but for a few bytes is UTF-8, unless a charset with several bytes a character is named and fits
     better: one with a single byte fits anything.
     """
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", "replace")
     found = _CHARSET.search(data[:2048])
     named = _named(charset or (found[1].decode() if found else "utf-8"))
     text = data.decode("utf-8-sig", "replace")

@@ -26,7 +26,7 @@ from ..markup import parse
 from . import opens
 from .archives import member, open_zip
 
-_RELATED = re.compile(r"word/_rels/document\d*\.xml\.rels")
+_RELATED = re.compile(r"word/_rels/[^/]*\.xml\.rels")
 
 _MOST_SPACES = 100
 """Spaces that one element of ODF may stand for."""
@@ -233,11 +233,14 @@ def _joined(paragraphs: list[list[str]]) -> str:
     return ("\n".join(texts) if spaced else "\n\n".join(full)).strip()
 
 
+_PAGE = "application/xhtml+xml"
+
+
 @opens("epub")
 def read_epub(data: bytes, budget: Budget) -> tuple[str, list[Member]]:
     """The words of a book's chapters, in the order in which they are read, and what of them is missing.
 
-    Tables of contents are not read.
+    Chapters to which only links lead come last. Tables of contents are not read.
 
     Raises:
         DocumentRefused: it is broken or would cost too much.
@@ -249,10 +252,12 @@ def read_epub(data: bytes, budget: Budget) -> tuple[str, list[Member]]:
         listed = member(packed, package, budget)
         items = {name: rest for name, *rest in _values(listed, "item", "id", "href", "properties", "media-type")}
         spine = [name for (name,) in _values(listed, "itemref", "idref")]
+        hrefs = {name: href.partition("#")[0] for name, (href, *_) in items.items()}
+        spine += [name for name, (_, properties, media) in items.items() if media == _PAGE and "nav" not in properties]
         missing = [Member(name, DocumentRefused(said("reason-broken"))) for name in spine if name not in items]
         folder, locked = posixpath.dirname(package), _locked(packed, budget)
-        chapters = {posixpath.normpath(posixpath.join(folder, unquote(items[name][0]))): items[name][1:]
-                    for name in spine if name in items and items[name][0]}  # fmt: skip
+        chapters = {posixpath.normpath(posixpath.join(folder, unquote(hrefs[name]))): items[name][1:]
+                    for name in spine if hrefs.get(name)}  # fmt: skip
         pages = []
         for place, (properties, media) in chapters.items():
             try:
