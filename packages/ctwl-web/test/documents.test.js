@@ -7,7 +7,7 @@ import { openDocument } from "../src/documents/open.js";
 import { NotOpened } from "../src/documents/refused.js";
 import { Refusal } from "../src/index.js";
 import { base64, docx, files, mail, parts, zip } from "./made.js";
-import { charsets, pages, plainTexts, text } from "./folder.js";
+import { charsets, chats, pages, plainTexts, text } from "./folder.js";
 
 const MARKED = text("packages/ctwl-web/page/examples/marked.txt").trim();
 const CURLY = `${MARKED.replaceAll("library", "“library”")} Größe & <b>`;
@@ -31,6 +31,8 @@ test("charsets of mail, and mails in a file of several", async () => {
   assert.equal(await wordsOf(digest), "words");
   const one = (words) => `From a@b Mon Nov 2\n${mail("text/plain", "7bit", words).replaceAll("\r\n", "\n")}\n`;
   assert.equal(await wordsOf(one("first") + one("second")), "first\n\nsecond");
+  const patch = (words) => `From 1a2b Mon Sep 17 00:00:00 2001\nFrom: Ann <a@b.c>\nDate: Thu, 26 Nov 2026 10:00:00 +0000\nSubject: [PATCH] A\n\n${words}\n`;
+  assert.equal(await wordsOf(patch("Why.\n---\n+new") + patch("Then.")), "Why.\n---\n+new\n\nThen.");
 });
 
 test("a mail is one whatever programs write around it, and whatever its headers and line ends are", async () => {
@@ -77,6 +79,13 @@ test("messages of people are never read for a model's", async () => {
     await assert.rejects(openDocument(bytes(JSON.stringify(chat))), (error) => error.reason === "people");
   }
 });
+
+for (const [name, { file, words, beside }] of Object.entries(chats())) {
+  test(`${name}: the words are read, and those beside them named`, async () => {
+    const { text: read, left } = await openDocument(bytes(file));
+    assert.deepEqual([read, left], [words, Object.keys(beside)]);
+  });
+}
 
 test("what is long beside the messages is named", async () => {
   const long = Array.from({ length: 40 }, (_, n) => `word${n}`).join(" ");
@@ -129,15 +138,6 @@ test("a book with a missing chapter and a doctype is read, and the gap named", a
   assert.deepEqual([words, left.sort()], ["Words", ["O/a.xhtml", "c"]]);
 });
 
-test("a drawing is a chapter, a table of contents is none, and an encrypted one is named", async () => {
-  const contents = "<html><nav><p>no</p></nav><p>Beside it</p></html>";
-  const opf = '<package><manifest><item id="a" href="a.svg" media-type="image/svg+xml"/><item id="b" href="b" properties="nav"/><item id="c" href="c%201"/></manifest>' +
-    '<spine><itemref idref="a"/><itemref idref="b"/><itemref idref="c"/></spine></package>';
-  const book = {
-    "META-INF/container.xml": '<a><rootfile full-path="O/a.opf"/></a>', "O/a.opf": opf, "O/b": contents, "O/c 1": contents,
-    "O/a.svg": "<svg><title>no</title><text>On a <tspan>drawing</tspan></text></svg>",
-    "META-INF/encryption.xml": '<a><CipherReference URI="O/c%201"/></a>',
-  };
 test("a chapter to which only links lead is read last, and a wide one is read", async () => {
   const item = (name, more = "") => `<item id="${name}" href="${name}" media-type="application/xhtml+xml" ${more}/>`;
   const manifest = `${item("a")}${item("b")}<item id="d" href="b#top"/>${item("c", 'properties="nav"')}`;
@@ -149,6 +149,15 @@ test("a chapter to which only links lead is read last, and a wide one is read", 
   assert.equal(await wordsOf(zip(book)), "Two\n\nOne");
 });
 
+test("a drawing is a chapter, a table of contents is none, and an encrypted one is named", async () => {
+  const contents = "<html><nav><p>no</p></nav><p>Beside it</p></html>";
+  const opf = '<package><manifest><item id="a" href="a.svg" media-type="image/svg+xml"/><item id="b" href="b" properties="nav"/><item id="c" href="c%201"/></manifest>' +
+    '<spine><itemref idref="a"/><itemref idref="b"/><itemref idref="c"/></spine></package>';
+  const book = {
+    "META-INF/container.xml": '<a><rootfile full-path="O/a.opf"/></a>', "O/a.opf": opf, "O/b": contents, "O/c 1": contents,
+    "O/a.svg": "<svg><title>no</title><text>On a <tspan>drawing</tspan></text></svg>",
+    "META-INF/encryption.xml": '<a><CipherReference URI="O/c%201"/></a>',
+  };
   const { text: words, left } = await openDocument(zip(book));
   assert.deepEqual([words, left], ["On a drawing\n\nBeside it", ["O/c 1"]]);
 });

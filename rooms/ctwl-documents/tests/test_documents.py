@@ -8,6 +8,7 @@ import json
 from contextlib import suppress
 from email.message import EmailMessage
 from pathlib import Path
+from typing import Any
 from xml.sax.saxutils import escape
 
 import pytest
@@ -288,6 +289,17 @@ def test_messages_of_people_are_never_read_for_a_model_s(chat: object) -> None:
     assert isinstance(found.text, DocumentRefused) and "messages of people" in str(found.text)
 
 
+CHATS: dict[str, dict[str, Any]] = json.loads((web_folder() / "test" / "chats.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", CHATS)
+def test_the_words_of_a_chat_are_read_and_those_beside_them_are_a_text_of_their_own(name: str) -> None:
+    """The reader in JavaScript is tested by the same files."""
+    row = CHATS[name]
+    found = {each.name: each.text for each in texts_in(row["file"].encode(), "chat", Budget())}
+    assert found == {"chat": row["words"]} | {f"chat/{beside}": text for beside, text in row["beside"].items()}
+
+
 LONG = " ".join(f"word{n}" for n in range(40))
 MODEL, PERSON = {"role": "assistant", "content": "Yes."}, {"role": "user", "content": LONG}
 NAMED = {"author": {"name": "gpt-4o-mini"}, "content": "Yes."}
@@ -442,6 +454,15 @@ def test_a_drawing_is_a_chapter_and_a_table_of_contents_is_none() -> None:
     assert words(book(chapters, {})) == "On a drawing\n\nBeside it\n\nno\n\nBeside it"
 
 
+def test_a_chapter_to_which_only_links_lead_is_read_last_and_a_wide_one_is_read() -> None:
+    container = "<container><rootfiles><rootfile full-path='a.opf'/></rootfiles></container>"
+    items = "".join(f"<item id='{name}' href='{name}' media-type='application/xhtml+xml'/>" for name in "ab")
+    more = "<item id='d' href='b#top'/><item id='c' href='c' media-type='application/xhtml+xml' properties='nav'/>"
+    opf = f"<package><manifest>{items}{more}</manifest><spine><itemref idref='d'/></spine></package>"
+    chapters: dict[str, str | bytes] = {"a": page("One"), "b": page("Two").encode("utf-16")}
+    assert words(packed({"META-INF/container.xml": container, "a.opf": opf, **chapters})) == "Two\n\nOne"
+
+
 def test_an_encrypted_chapter_is_named_and_not_read() -> None:
     named = "<encryption><CipherReference URI='O/b%201'/><CipherReference URI='O/font'/></encryption>"
     first, locked = texts_in(
@@ -454,15 +475,6 @@ def test_a_broken_document_in_a_document_is_named() -> None:
     parts = {"[Content_Types].xml": "", "word/document.xml": "<a><p><t>Words</t></p></a>"}
     first, inner = texts_in(packed(parts | {"word/embeddings/a.docx": packed(parts)[:-9]}), "letter", Budget())
     assert first.text == "Words" and inner.name == "letter/word/embeddings/a.docx"
-def test_a_chapter_to_which_only_links_lead_is_read_last_and_a_wide_one_is_read() -> None:
-    container = "<container><rootfiles><rootfile full-path='a.opf'/></rootfiles></container>"
-    items = "".join(f"<item id='{name}' href='{name}' media-type='application/xhtml+xml'/>" for name in "ab")
-    more = "<item id='d' href='b#top'/><item id='c' href='c' media-type='application/xhtml+xml' properties='nav'/>"
-    opf = f"<package><manifest>{items}{more}</manifest><spine><itemref idref='d'/></spine></package>"
-    chapters: dict[str, str | bytes] = {"a": page("One"), "b": page("Two").encode("utf-16")}
-    assert words(packed({"META-INF/container.xml": container, "a.opf": opf, **chapters})) == "Two\n\nOne"
-
-
 
 
 def test_a_book_with_a_missing_chapter_and_a_doctype_is_read_and_the_gap_named() -> None:
@@ -595,6 +607,12 @@ def test_a_line_of_a_mail_that_begins_as_one_before_a_mail_begins_none() -> None
     body = "First words.\n\nFrom Monday on we meet.\nPlace: Room 1"
     for head in ("From: a@b\n", "From a@b Mon Nov 2\n"):
         assert words(f"{head}Date: Mon, 2 Nov 2026 10:00:00 +0000\n\n{body}".encode()) == body
+
+
+def test_a_series_of_patches_is_read_with_its_messages_and_lines() -> None:
+    head = "From 1a2b Mon Sep 17 00:00:00 2001\nFrom: Ann <a@b.c>\nDate: Thu, 26 Nov 2026 10:00:00 +0000\n"
+    series = f"{head}Subject: [PATCH] A\n\nWhy.\n---\n+new\n{head}Subject: [PATCH] B\n\nThen.\n"
+    assert [each.text for each in texts_in(series.encode(), "a.patch", Budget())] == ["Why.\n---\n+new", "Then."]
 
 
 def test_of_alternatives_the_words_are_chosen_and_what_is_attached_in_any_is_read() -> None:

@@ -2,10 +2,12 @@
  * JSON of chat programs and their logs: messages of a conversation, pieces of a streamed answer, cells of a notebook.
  * Where a conversation says which messages a model wrote, these are read alone, with what the model gave to tools. Where
  * it has messages of people alone, it is refused, since the model's may stand where nobody looks. Long texts beside the
- * messages, which nobody is said to have written, are named. Of a notebook the prose is read, where it has any, and what
- * its code printed.
+ * messages or between the lines, which nobody is said to have written, are named. Of a notebook the prose is read, where
+ * it has any, and what its code printed.
  */
 import { wordsOf } from "./html.js";
+import { fromBase64 } from "./mail.js";
+import { LONG, SENTENCE, prose, sizeOf, wordsApart } from "./prose.js";
 import { DocumentRefused, sound } from "./refused.js";
 
 const WRITERS = new Set("assistant model ai bot gpt chatgpt claude gemini copilot llm llama mistral qwen deepseek grok".split(" "));
@@ -14,26 +16,38 @@ const WHO = ["role", "from", "sender", "author", "user", "username"];
 /** Names of what is true of the messages of people, and false of those of a model. */
 const BY_PEOPLE = ["isCreatedByUser", "is_user", "isUser", "fromUser", "isHuman"];
 const WHAT = ["content", "text", "value", "parts", "message", "body", "mes"];
-const ASKED = ["request", "prompt", "instruction", "question", "input", "inputs", "query", "messages", "message"];
-const ANSWERED = ["completion", "response", "responses", "output", "outputs", "answer", "generated_text", "assistant", "reply"];
+const ASKED = ["request", "prompt", "instruction", "question", "problem", "input", "inputs", "query", "messages", "message"];
+const ANSWERED = [
+  ...["completion", "response", "responses", "output", "outputs", "answer", "explanation", "rationale", "solution"],
+  ...["generated_text", "assistant", "reply"],
+];
+/** Names of what a record says; other strings are beside it. */
+const READ = new Set([...WHAT, ...ASKED, ...ANSWERED]);
 /** In the names of long strings that are no answer: what was asked, or how. */
 const NOT_OTHERS = ["prompt", "instruct", "question", "query", "input", "request", "schema"];
-/** The name of the long texts beside the messages. */
+/** The name of the long texts beside what is read. */
 const OTHERS = "other texts";
-/** Words of a text that is not left out silently; of a script without spaces four times as many characters. */
-const LONG = 25;
+/** Words of a string that is no name, number or date. */
+const PHRASE = 3;
 /** What a notebook has as the text of a thing that it shows in another form. */
 const NAMED = /^\s*(?:<[^<>]{1,200}>)?\s*$/;
 /** Where a message has calls of tools beside its words, and in a call what the model gives to the tool. */
 const [CALLS, GIVEN] = [["tool_calls", "function_call"], ["input", "arguments", "args"]];
-/** Words of a string that is given to a tool: fewer are its name, its title, a path. */
-const FEW = 8;
 /** In the names of parts of a message that are no words of it. */
-const UNSAID = ["tool", "function", "thinking", "reasoning"];
+const THOUGHTS = ["thinking", "reasoning"];
+const UNSAID = ["tool", "function", ...THOUGHTS];
+/** Names of what is true of a part that the model thought. */
+const IS_THOUGHT = ["thought", "isThought"];
 /** Begins JSON, or a stream of it, in a string. */
 const PACKED = /^\s*(?:[{[]|(?:data|event): ?)/;
+/** The same in base64, as programs keep what a server sent. */
+const CODED = /"((?:eyJ|ew[o0]|W3s|ZGF0YT|ZXZlbn)[A-Za-z0-9+/]{40,}={0,2})"/g;
 /** A line of a stream that has no record. */
 const FIELD = /^(?:event|id|retry)?:.*/gm;
+/** A string of JSON, or where a record ends and the next begins; it matches at any quote, or time doubles. */
+const NEXT = /"[^"\\]*(?:\\[^]?[^"\\]*)*"?|\}\s*\{/g;
+/** An event of a stream, and its data. */
+const [EVENT, DATA] = [/^(?:(?:event|id|retry|data)?:.*(?:\r?\n|(?![^])))+$/, /^data:(.*?)\r?$/gm];
 /** A part of a stream that has a letter or a number for its kind, as Vercel's programs send it. */
 const PART = /^([0-9a-z]):(["{[].*)$/gm;
 /** The kind of a part that the model thought, and did not say. */
@@ -58,19 +72,21 @@ const joined = (texts) => texts.filter((text) => text !== "").join("\n\n");
  */
 export function ofChat(text) {
   const values = valuesIn(text);
-  const [words, areMessages] = wordsIn(values);
+  const [words, rest] = wordsIn(values);
   if (words === null) return { text, left: [] };
-  return { text: words, left: areMessages && hasOthers(values, words) ? [OTHERS] : [] };
+  return { text: words, left: hasOthers(rest, words) ? [OTHERS] : [] };
 }
 
-/** The words, and whether they are messages: other strings may be words, too. */
+/** The words, and the values that may have others: all beside messages, of a stream those without a piece. */
 function wordsIn(values) {
   const cells = values.flatMap(cellsOf);
-  if (cells.length > 0) return [ofNotebook(cells), false];
-  const records = (values.length === 1 && Array.isArray(values[0]) ? values[0] : values).filter(isRecord);
-  const pieces = streamed(records.flatMap(piecesOf)) || varied(records);
-  if (pieces !== "") return [pieces, false];
-  return [joined(ofModels(messagesIn(values))) || joined(unsigned(records)) || null, true];
+  if (cells.length > 0) return [ofNotebook(cells), []];
+  const records = values.flat().filter(isRecord);
+  const pieces = records.map(piecesOf);
+  const [more, rest] = varied(records.filter((_, i) => pieces[i].length === 0));
+  const told = [...streamed(pieces.flat()), ...more];
+  if (told.length > 0) return [joined(told), [...rest, ...values.filter((value) => typeof value === "string")]];
+  return [joined(ofModels(messagesIn(values))) || joined(unsigned(records)) || null, values];
 }
 
 /** Whether a writer is a model, by its role or by a name such as `gpt-4o-mini`, which people do not have. */
@@ -105,33 +121,42 @@ function hasOthers(values, told) {
   return found.size > 0;
 }
 
-/** The long strings in values, but for packed ones, what people wrote or asked, and thoughts. */
+/**
+ * The long strings in values, and phrases that are long together since records have them beside their words; but for packed
+ * ones, what people wrote or asked, and thoughts.
+ */
 function longIn(values) {
   const found = [];
-  const waiting = values.slice();
+  const beside = new Map(); // by the names that records have for them
+  const waiting = values.map((value) => ["", value]);
   while (waiting.length > 0) {
-    const value = waiting.pop();
+    const [name, value] = waiting.pop();
     if (typeof value === "string") {
-      if (isLong(value) && !PACKED.test(value)) found.push(value);
-    } else if (Array.isArray(value)) for (const each of value) waiting.push(each);
+      if (PACKED.test(value)) continue;
+      if (sizeOf(value) >= LONG) found.push(value);
+      else if (name !== "") beside.set(name, (beside.get(name) ?? new Set()).add(value));
+    } else if (Array.isArray(value)) for (const each of value) waiting.push([name, each]);
     else if (isRecord(value) && !isPerson(whoOf(value)) && !isUnsaid(value)) {
-      for (const [key, each] of Object.entries(value)) if (typeof each !== "string" || !asks(key)) waiting.push(each);
+      const near = !whoOf(value) && (name || said(value) || isPair(value));
+      for (const [key, each] of Object.entries(value)) if (typeof each !== "string" || !asks(key)) waiting.push([near && !READ.has(key) ? key : "", each]);
     }
+  }
+  for (const texts of beside.values()) {
+    const phrases = [...texts].filter((text) => sizeOf(text) >= PHRASE).length;
+    const together = [...texts].join("\n\n");
+    if (2 * phrases >= texts.size && sizeOf(together) >= LONG) found.push(together);
   }
   return found;
 }
 
 const asks = (key) => ASKED.includes(key) || [...NOT_OTHERS, ...UNSAID].some((name) => key.toLowerCase().includes(name));
-const wordsApart = (text) => text.split(/\s+/).filter((word) => word !== "");
 
 /** The runs of some words of a text, or of characters where it has fewer words. */
 function* runs(text) {
   const apart = wordsApart(text);
   const words = apart.length >= LONG ? apart : Array.from(text);
-  for (let start = 0; start < Math.max(words.length - FEW + 1, 1); start++) yield words.slice(start, start + FEW).join(" ");
+  for (let start = 0; start < Math.max(words.length - SENTENCE + 1, 1); start++) yield words.slice(start, start + SENTENCE).join(" ");
 }
-
-const isLong = (text) => wordsApart(text).length >= LONG || (text.length >= 4 * LONG && /[\u2e80-\u{10ffff}]/u.test(text));
 
 /** The prose, else the code; and what the code printed. */
 function ofNotebook(cells) {
@@ -150,16 +175,50 @@ function printedBy({ text, data }) {
   return textOf(text) || markdown || plain;
 }
 
-/** The whole text as a value, or the value in each line; none where lines without one hold a part of the text. */
-function valuesIn(text) {
+/**
+ * The whole text as a value; or the value in each line, and the prose between; or values behind each other. There are none
+ * where other words hold a part of the text.
+ */
+function valuesIn(given) {
+  const text = given.replace(CODED, uncoded);
   const whole = valueOf(text);
   if (whole !== undefined) return [whole];
   const parts = Array.from(text.matchAll(PART), ([line, kind, written]) => [line, valueOf(written), kind === THOUGHT ? "reasoning" : kind]);
-  const lines = text.split("\n").map((line) => [line, line.indexOf("{")]).filter(([, at]) => at >= 0 && at <= LONGEST_START);
+  const lines = text.split("\n").map((line) => [line.trimEnd().replace(/\x1e$/, ""), line.search(/\[ ?\{|\{/)]).filter(([, at]) => at >= 0 && at <= LONGEST_START);
   const all = parts.length > 0 ? parts : lines.map(([line, at]) => [line, valueOf(line.slice(at))]);
   const found = all.filter(([, value]) => value !== undefined);
-  const size = [...text.matchAll(FIELD), ...found].reduce((sum, [line]) => sum + line.length, 0);
-  return 4 * size < 3 * text.replace(/[\r\n]/g, "").length ? [] : found.map(([, value, kind]) => (kind ? { [kind]: value } : value));
+  const [used, fields] = [found, [...text.matchAll(FIELD)]].map((lines) => lines.map(([line]) => line));
+  const size = (some) => some.reduce((sum, line) => sum + line.length, 0);
+  if (found.length === 0 || 4 * size(used) < 3 * (text.replace(/[\r\n]/g, "").length - size(fields))) {
+    const events = eventsIn(text).map((data) => ({ data }));
+    return events.length > 0 ? events : behindEachOther(text);
+  }
+  const told = new Set([...used, ...fields].map((line) => line.trim()));
+  const between = prose(text.split(/\r?\n/).filter((line) => !told.has(line.trim())));
+  return [...found.map(([, value, kind]) => (kind ? { [kind]: value } : value)), ...(between === "" ? [] : [between])];
+}
+
+/** The records of a text that has nothing between them, not even lines. */
+const behindEachOther = (text) => valueOf(`[${text.replace(NEXT, (found) => (found[0] === '"' ? found : "},{"))}]`) ?? [];
+
+/** The JSON that a string in JSON is in base64, or the string of other text. */
+function uncoded(whole, letters) {
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(fromBase64(letters));
+    return valueOf(text) === undefined ? JSON.stringify(text) : text;
+  } catch {
+    return whole;
+  }
+}
+
+/** The data of server-sent events without JSON, where a text is nothing else. */
+function eventsIn(text) {
+  const blocks = text.replace(/^[\r\n]+|[\r\n]+$/g, "").split(/\r?\n\r?\n/);
+  if (!blocks.every((block) => EVENT.test(block))) return [];
+  const all = blocks.map((block) => Array.from(block.matchAll(DATA), ([, data]) => data).join("\n"));
+  const events = all.filter((event) => event !== "" && event.trim() !== "[DONE]");
+  const bare = events.map((event) => event.replace(/^ /, "")); // some servers send the space that the standard leaves out
+  return events.every((event) => /^[ \n]/.test(event)) && bare.some(isPiece) ? bare : events;
 }
 
 function valueOf(text) {
@@ -180,9 +239,11 @@ function streamed(pieces) {
     if (!parts.has(part)) parts.set(part, []);
     parts.get(part).push(text);
   }
-  const given = (text) => givenIn({ content: { arguments: text } }, "assistant");
-  return joined([...parts].flatMap(([part, texts]) => (JSON.parse(part)[2] === "" ? texts.join("") : given(texts.join("")))));
+  return [...parts].flatMap(([part, texts]) => (JSON.parse(part)[2] === "" ? texts.join("") : ofCall(texts.join(""))));
 }
+
+/** The texts in what a model gives to a tool. */
+const ofCall = (text) => givenIn({ content: { arguments: text } }, "assistant");
 
 /** The pieces of answers that a record carries, as the common servers write them: answer, choice, call of a tool, text. */
 function piecesOf(value) {
@@ -214,19 +275,23 @@ function pieceOf(value, choice, delta) {
   return textOf(first(value.candidates).content);
 }
 
-/** The pieces of a stream of an unknown program: of the strings at the same place those that make a text. */
+/**
+ * The texts in a stream of an unknown program: strings at the same place that go on in each other. Then the records that
+ * have none of these strings.
+ */
 function varied(records) {
-  if (records.some((record) => whoOf(record) && said(record))) return "";
+  if (records.some((record) => said(record) && !isModel(whoOf(record) || "model"))) return [[], records];
   const places = new Map();
   for (const record of records) {
     for (const [place, text] of stringsIn(record)) places.has(place) ? places.get(place).push(text) : places.set(place, [text]);
   }
-  let [found, most] = [[], 0];
-  for (const texts of places.values()) {
-    const count = texts.filter(isPiece).length;
-    if (count > most) [found, most] = [texts, count];
-  }
-  return found.length >= LEAST && SHARE * most >= found.length ? found.join("") : "";
+  const sure = new Map([...places].filter(([, texts]) => texts.length >= LEAST && SHARE * texts.filter(isPiece).length >= texts.length));
+  const told = [...sure.values()].flatMap((texts) => {
+    const text = texts.join("");
+    const given = text.startsWith("{") ? ofCall(text) : [];
+    return given.length > 0 ? given : [text];
+  });
+  return [told, records.filter((record) => !stringsIn(record).some(([place]) => sure.has(place)))];
 }
 
 /** Whether a string goes on in another: it begins or ends at the end of a word, or has a script without spaces. */
@@ -240,8 +305,8 @@ function stringsIn(record) {
     const [place, value] = waiting.pop();
     if (typeof value === "string") found.push([place, value]);
     else if (Array.isArray(value)) for (let i = value.length - 1; i >= 0; i--) waiting.push([place, value[i]]);
-    else if (isRecord(value) && !isUnsaid(value)) {
-      const inner = Object.entries(value).filter(([key]) => !UNSAID.some((name) => key.includes(name)));
+    else if (isRecord(value) && !isUnsaid(value, THOUGHTS)) {
+      const inner = Object.entries(value).filter(([key]) => !THOUGHTS.some((name) => key.includes(name)));
       for (const [key, each] of inner.reverse()) waiting.push([JSON.stringify([place, key]), each]);
     }
   }
@@ -279,9 +344,13 @@ const said = (message) => WHAT.map((key) => textOf(message[key])).find((text) =>
 
 /** Who wrote what a record of a question and its answer has by a name. */
 function partOf(pair, key) {
-  const [asked, answered] = [ASKED, ANSWERED].map((names) => names.some((name) => Object.hasOwn(pair, name)));
-  if (!(asked && answered) && !Object.hasOwn(pair, "generated_text")) return "";
+  if (!isPair(pair)) return "";
   return ANSWERED.includes(key) ? "assistant" : ASKED.includes(key) ? "user" : "";
+}
+
+function isPair(record) {
+  const [asked, answered] = [ASKED, ANSWERED].map((names) => names.some((name) => Object.hasOwn(record, name)));
+  return (asked && answered) || Object.hasOwn(record, "generated_text");
 }
 
 /** The words of a value in which no other says who wrote it. */
@@ -309,7 +378,7 @@ function givenIn(message, who) {
   while (waiting.length > 0) {
     const [toTool, given] = waiting.pop();
     const value = toTool && typeof given === "string" && given.startsWith("{") ? (valueOf(given) ?? given) : given;
-    if (typeof value === "string" && toTool && value.split(/\s+/).filter((word) => word !== "").length >= FEW) found.push(value);
+    if (typeof value === "string" && toTool && sizeOf(value) >= SENTENCE) found.push(value);
     else if (Array.isArray(value)) for (let i = value.length - 1; i >= 0; i--) waiting.push([toTool, value[i]]);
     else if (isRecord(value)) for (const [key, each] of Object.entries(value).reverse()) waiting.push([toTool || GIVEN.includes(key), each]);
   }
@@ -344,6 +413,7 @@ function textOf(value, depth = 0) {
 }
 
 /** Whether a part of a message is no words of it. */
-function isUnsaid(value) {
-  return UNSAID.some((name) => [value.type, value.kind].some((kind) => String(kind ?? "").includes(name)));
+function isUnsaid(value, names = UNSAID) {
+  const kinds = [value.type, value.kind].map((kind) => String(kind ?? ""));
+  return names.some((name) => kinds.some((kind) => kind.includes(name))) || IS_THOUGHT.some((key) => value[key] === true);
 }

@@ -37,7 +37,7 @@ const OPENERS = {
   mail: (bytes, { budget }) => wordsOfMail(bytes, budget),
   base64: (bytes, { budget, depth }) => opened(fromBase64(plain(bytes).replace(DATA, "")), budget, depth + 1),
   chat: (bytes) => ofChat(plain(bytes)),
-  subtitles: (bytes) => ({ text: wordsOfSubtitles(plain(bytes)) }),
+  subtitles: (bytes) => wordsOfSubtitles(plain(bytes)),
   quoted: (bytes) => ({ text: plain(fromQuoted(toBinary(bytes))) }),
   ...Object.fromEntries(Object.entries(DIALECTS).map(([kind, dialect]) => [kind, (bytes, more) => ofOffice(bytes, { ...more, dialect })])),
 };

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from codecs import BOM_UTF8
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from ctwl_decoder.errors import DecoderError, DocumentRefused
@@ -19,6 +20,13 @@ class Member(NamedTuple):
     data: bytes | str | DecoderError
 
 
+LONG = 25
+"""Words of a text that is not left out silently."""
+
+SENTENCE = 8
+"""Words of a line or a string that says something; fewer are a name, a title, a path."""
+
+
 def plain(data: bytes) -> str:
     """The text in bytes of UTF-8.
 
@@ -26,6 +34,18 @@ def plain(data: bytes) -> str:
         NotText: they are not.
     """
     return text_of(data.removeprefix(BOM_UTF8), "it")
+
+
+def size(text: str) -> int:
+    """The words of a text; in a script without spaces four characters are one."""
+    characters = len(text) if any(character >= "\u2e80" for character in text) else 0
+    return max(len(text.split()), characters // 4)
+
+
+def prose(lines: Iterable[str]) -> str:
+    """The sentences between lines of other kinds; none where they are too few to be a text."""
+    told = "\n".join(line for line in lines if size(line) >= SENTENCE)
+    return told if size(told) >= LONG else ""
 
 
 def broken(error: Exception) -> DecoderError:

@@ -2,12 +2,13 @@
 
 Where a conversation says which messages a model wrote, these are read alone, with what the model gave to tools. Where
 it has messages of people alone, it is refused, since the model's may stand where nobody looks. Long texts beside the
-messages, which nobody is said to have written, are a text of their own. Of a notebook the prose is read, where it has
-any, and what its code printed.
+messages or between the lines, which nobody is said to have written, are a text of their own. Of a notebook the prose is
+read, where it has any, and what its code printed.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from ctwl_decoder.words import said
 
 from .. import html
 from ..budget import Budget
-from ..found import Member, plain
+from ..found import LONG, SENTENCE, Member, plain, prose, size
 from . import opens
 
 _WRITERS = frozenset(
@@ -46,7 +47,18 @@ _BY_PEOPLE = ("isCreatedByUser", "is_user", "isUser", "fromUser", "isHuman")
 """Names of what is true of the messages of people, and false of those of a model."""
 
 _WHAT = ("content", "text", "value", "parts", "message", "body", "mes")
-_ASKED = ("request", "prompt", "instruction", "question", "input", "inputs", "query", "messages", "message")
+_ASKED = (
+    "request",
+    "prompt",
+    "instruction",
+    "question",
+    "problem",
+    "input",
+    "inputs",
+    "query",
+    "messages",
+    "message",
+)
 _ANSWERED = (
     "completion",
     "response",
@@ -54,37 +66,54 @@ _ANSWERED = (
     "output",
     "outputs",
     "answer",
+    "explanation",
+    "rationale",
+    "solution",
     "generated_text",
     "assistant",
     "reply",
 )
+_READ = frozenset((*_WHAT, *_ASKED, *_ANSWERED))
+"""Names of what a record says; other strings are beside it."""
+
 _NOT_OTHERS = ("prompt", "instruct", "question", "query", "input", "request", "schema")
 """In the names of long strings that are no answer: what was asked, or how."""
 
 OTHERS = "other texts"
-"""The name of the long texts beside the messages."""
+"""The name of the long texts beside what is read."""
 
-_LONG = 25
-"""Words of a text that is not left out silently; of a script without spaces four times as many characters."""
+_PHRASE = 3
+"""Words of a string that is no name, number or date."""
 
 _CALLS = ("tool_calls", "function_call")
 _GIVEN = ("input", "arguments", "args")
 """Where a message has calls of tools beside its words, and in a call what the model gives to the tool."""
 
-_FEW = 8
-"""Words of a string that is given to a tool: fewer are its name, its title, a path."""
-
-_UNSAID = ("tool", "function", "thinking", "reasoning")
+_THOUGHTS = ("thinking", "reasoning")
+_UNSAID = ("tool", "function", *_THOUGHTS)
 """In the names of parts of a message that are no words of it."""
+
+_IS_THOUGHT = ("thought", "isThought")
+"""Names of what is true of a part that the model thought."""
 
 _PACKED = re.compile(r"\s*(?:[{\[]|(?:data|event): ?)")
 """Begins JSON, or a stream of it, in a string."""
 
-_RECORD = re.compile(r"^.{0,80}?(\{.*\})\s*$", re.M)
-"""A record in a line; a program may have written a date or ``data:`` before it."""
+_CODED = re.compile(r'"((?:eyJ|ew[o0]|W3s|ZGF0YT|ZXZlbn)[A-Za-z0-9+/]{40,}={0,2})"')
+"""The same in base64, as programs keep what a server sent."""
+
+_RECORD = re.compile(r"^.{0,80}?(\{.*\}|\[ ?\{.*\])\s*$", re.M)
+"""A record in a line, or a list of them; a program may have written a date or ``data:`` before it."""
 
 _FIELD = re.compile(r"^(?:event|id|retry)?:.*", re.M)
 """A line of a stream that has no record."""
+
+_NEXT = re.compile(r'"[^"\\]*(?:\\[\s\S]?[^"\\]*)*"?|\}\s*\{')
+"""A string of JSON, or where a record ends and the next begins; it matches at any quote, or time doubles."""
+
+_EVENT = re.compile(r"(?:(?:(?:event|id|retry|data)?:.*)(?:\r?\n|\Z))+")
+_DATA = re.compile(r"^data:(.*?)\r?$", re.M)
+"""An event of a stream, and a line of what it holds."""
 
 _PART = re.compile(r"""^([0-9a-z]):(["{\[].*)$""", re.M)
 """A part of a stream that has a letter or a number for its kind, as Vercel's programs send it."""
@@ -126,10 +155,10 @@ def read(data: bytes, _: Budget) -> str | Iterator[Member]:
     """What a model wrote, and other long texts; all of JSON that is no chat."""
     text = plain(data)
     values = list(_values(text))
-    words, are_messages = _words_in(values)
+    words, rest = _words_in(values)
     if words is None:
         return text
-    others = _others(values, words) if are_messages else []
+    others = _others(rest, words)
     return iter([Member("", words), Member(OTHERS, "\n\n".join(others))]) if others else words
 
 
@@ -142,16 +171,17 @@ def words_of(text: str) -> str | None:
     return _words_in(list(_values(text)))[0]
 
 
-def _words_in(values: list[Any]) -> tuple[str | None, bool]:
-    """The words, and whether they are messages: other strings may be words, too."""
+def _words_in(values: list[Any]) -> tuple[str | None, list[Any]]:
+    """The words, and the values that may have others: all beside messages, of a stream those without a piece."""
     if cells := list(_cells(values)):
-        return _of_notebook(cells), False
-    pieces = [piece for value in _records(values) for piece in _pieces(value)]
-    if streamed := _streamed(pieces) or _varied(_records(values)):
-        return _whole(streamed), False
+        return _of_notebook(cells), []
+    pieces = [(value, list(_pieces(value))) for value in _records(values)]
+    told, rest = _varied([value for value, found in pieces if not found])
+    if told := _streamed([piece for _, found in pieces for piece in found]) + told:
+        return _whole("\n\n".join(told)), [*rest, *(value for value in values if isinstance(value, str))]
     messages = list(_messages(values))
     told = _of_models(messages) or _unsigned(_records(values))
-    return _whole("\n\n".join(filter(None, told))) or None, True
+    return _whole("\n\n".join(filter(None, told))) or None, values
 
 
 def _whole(text: str) -> str:
@@ -194,18 +224,30 @@ def _others(values: list[Any], told: str) -> list[str]:
 
 
 def _long(values: list[Any]) -> Iterator[str]:
-    """The long strings in values, but for packed ones, what people wrote or asked, and thoughts."""
-    waiting = values[::-1]
+    """The long strings in values, and phrases that are long together since records have them beside their words.
+
+    Left out are packed strings, what people wrote or asked, and thoughts.
+    """
+    waiting: list[tuple[str, Any]] = [("", value) for value in values[::-1]]
+    beside = dict[str, dict[str, None]]()  # by the names that records have for them
     while waiting:
-        value = waiting.pop()
+        name, value = waiting.pop()
         if isinstance(value, str):
-            if _is_long(value) and not _PACKED.match(value):
+            if _PACKED.match(value):
+                continue
+            if size(value) >= LONG:
                 yield value
+            elif name:
+                beside.setdefault(name, {})[value] = None
         elif isinstance(value, list):
-            waiting += reversed(value)
+            waiting += [(name, each) for each in reversed(value)]
         elif isinstance(value, dict) and _who(value).lower() not in _PEOPLE and not _is_unsaid(value):
-            inner = [each for key, each in value.items() if not (isinstance(each, str) and _asks(key))]
-            waiting += reversed(inner)
+            near = not _who(value) and (name or _said(value) or _is_pair(value))
+            inner = [(key, each) for key, each in value.items() if not (isinstance(each, str) and _asks(key))]
+            waiting += [(key if near and key not in _READ else "", each) for key, each in reversed(inner)]
+    for texts in beside.values():
+        if 2 * sum(size(text) >= _PHRASE for text in texts) >= len(texts) and size(" ".join(texts)) >= LONG:
+            yield "\n\n".join(texts)
 
 
 def _asks(key: str) -> bool:
@@ -215,14 +257,9 @@ def _asks(key: str) -> bool:
 def _runs(text: str) -> Iterator[tuple[str, ...]]:
     """Each run of some words of a text, or of characters where it has fewer words."""
     words = text.split()
-    words = words if len(words) >= _LONG else list(text)
-    for start in range(max(len(words) - _FEW + 1, 1)):
-        yield tuple(words[start : start + _FEW])
-
-
-def _is_long(text: str) -> bool:
-    without_spaces = len(text) >= 4 * _LONG and any(character >= "\u2e80" for character in text)
-    return len(text.split()) >= _LONG or without_spaces
+    words = words if len(words) >= LONG else list(text)
+    for start in range(max(len(words) - SENTENCE + 1, 1)):
+        yield tuple(words[start : start + SENTENCE])
 
 
 def _of_notebook(cells: list[dict[str, Any]]) -> str:
@@ -243,33 +280,74 @@ def _printed(output: dict[str, Any]) -> str:
 
 
 def _values(text: str) -> Iterator[Any]:
-    """The whole text as a value, or the value in each line; none where lines without one hold a part of the text."""
+    """The whole text as a value; or the value in each line, and the prose between; or values behind each other.
+
+    There are none where other words hold a part of the text.
+    """
+    text = _CODED.sub(_uncoded, text)
     try:
         yield json.loads(text)
         return
     except ValueError:
         pass
     parts = [(found[1], found[2], found[0]) for found in _PART.finditer(text)]
-    values, size = list[Any](), sum(len(found[0]) for found in _FIELD.finditer(text))
+    values, used, fields = list[Any](), list[str](), [found[0] for found in _FIELD.finditer(text)]
     for kind, written, line in parts or [("", found[1], found[0]) for found in _RECORD.finditer(text)]:
         try:
             value = json.loads(written)
         except ValueError:
             continue
         values.append({"reasoning" if kind == _THOUGHT else kind: value} if kind else value)
-        size += len(line)
-    if 4 * size >= 3 * sum(map(len, text.splitlines())):
-        yield from values
+        used.append(line)
+    lines = re.split(r"\r?\n", text)
+    if values and 4 * sum(map(len, used)) >= 3 * sum(map(len, lines)) - 3 * sum(map(len, fields)):
+        told = set(map(str.strip, used + fields))
+        between = prose(line for line in lines if line.strip() not in told)
+        yield from [*values, between] if between else values
+        return
+    yield from [{"data": event} for event in _events(text)] or _behind_each_other(text)
+
+
+def _behind_each_other(text: str) -> list[Any]:
+    """The records of a text that has nothing between them, not even lines."""
+    parted = _NEXT.sub(lambda found: found[0] if found[0][0] == '"' else "},{", text)
+    try:
+        return list(json.loads(f"[{parted}]"))
+    except ValueError:
+        return []
+
+
+def _uncoded(found: re.Match[str]) -> str:
+    """The JSON that a string in JSON is in base64, or the string of other text."""
+    try:
+        text = base64.b64decode(found[1], validate=True).decode()
+    except ValueError:
+        return found[0]
+    try:
+        json.loads(text)
+    except ValueError:
+        return json.dumps(text)
+    return text
+
+
+def _events(text: str) -> list[str]:
+    """The data of server-sent events without JSON, where a text is nothing else."""
+    blocks = re.split(r"\r?\n\r?\n", text.strip("\r\n"))
+    if not all(map(_EVENT.fullmatch, blocks)):
+        return []
+    events = ["\n".join(_DATA.findall(block)) for block in blocks]
+    events = [event for event in events if event and event.strip() != "[DONE]"]
+    bare = [event.removeprefix(" ") for event in events]  # some servers send the space that the standard leaves out
+    return bare if all(event[0] in " \n" for event in events) and any(map(_is_piece, bare)) else events
 
 
 def _records(values: list[Any]) -> list[dict[str, Any]]:
-    """The records of lines, or of one list."""
-    if len(values) == 1 and isinstance(values[0], list):
-        values = values[0]
-    return [value for value in values if isinstance(value, dict)]
+    """The records of lines, or of lists."""
+    inner = [each for value in values for each in (value if isinstance(value, list) else [value])]
+    return [value for value in inner if isinstance(value, dict)]
 
 
-def _streamed(pieces: list[_Piece]) -> str:
+def _streamed(pieces: list[_Piece]) -> list[str]:
     """The answers whose pieces these are, one after the other."""
     last = next((piece.answer for piece in pieces if piece.answer), "")
     parts = dict[tuple[str, str, str], list[str]]()
@@ -279,8 +357,13 @@ def _streamed(pieces: list[_Piece]) -> str:
     told = list[str]()
     for (_, _, call), texts in parts.items():
         text = "".join(texts)
-        told += _given({"content": {"arguments": text}}, "assistant") if call else [text]
-    return "\n\n".join(told)
+        told += _of_call(text) if call else [text]
+    return told
+
+
+def _of_call(text: str) -> list[str]:
+    """The texts in what a model gives to a tool."""
+    return list(_given({"content": {"arguments": text}}, "assistant"))
 
 
 def _pieces(value: dict[str, Any]) -> Iterator[_Piece]:
@@ -332,17 +415,24 @@ def _piece_alone(value: dict[str, Any]) -> str:
     return _text(_first(value.get("candidates")).get("content"))
 
 
-def _varied(records: list[dict[str, Any]]) -> str:
-    """The pieces of a stream of an unknown program: of the strings at the same place those that make a text."""
-    if any(_who(record) and _said(record) for record in records):
-        return ""
+def _varied(records: list[dict[str, Any]]) -> tuple[list[str], list[dict[str, Any]]]:
+    """The texts in a stream of an unknown program: strings at the same place that go on in each other.
+
+    Then the records that have none of these strings.
+    """
+    if any(_said(record) and not _is_model(_who(record) or "model") for record in records):
+        return [], records
     places = dict[tuple[str, ...], list[str]]()
     for record in records:
         for place, text in _strings(record):
             places.setdefault(place, []).append(text)
-    found = max(places.values(), key=lambda texts: sum(map(_is_piece, texts)), default=[])
-    sure = len(found) >= _LEAST and _SHARE * sum(map(_is_piece, found)) >= len(found)
-    return "".join(found) if sure else ""
+    sure = {
+        place: "".join(texts)
+        for place, texts in places.items()
+        if len(texts) >= _LEAST and _SHARE * sum(map(_is_piece, texts)) >= len(texts)
+    }
+    told = [told for text in sure.values() for told in (_of_call(text) if text.startswith("{") else []) or [text]]
+    return told, [record for record in records if not any(place in sure for place, _ in _strings(record))]
 
 
 def _is_piece(text: str) -> bool:
@@ -359,8 +449,8 @@ def _strings(record: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
             yield place, value
         elif isinstance(value, list):
             waiting += [(place, each) for each in reversed(value)]
-        elif isinstance(value, dict) and not _is_unsaid(value):
-            inner = [(key, each) for key, each in value.items() if not _names(key, _UNSAID)]
+        elif isinstance(value, dict) and not _is_unsaid(value, _THOUGHTS):
+            inner = [(key, each) for key, each in value.items() if not _names(key, _THOUGHTS)]
             waiting += [((*place, key), each) for key, each in reversed(inner)]
 
 
@@ -399,10 +489,14 @@ def _said(message: dict[str, Any]) -> str:
 
 def _part_of(pair: dict[str, Any], key: str) -> str:
     """Who wrote what a record of a question and its answer has by a name."""
-    asked, answered = (any(each in pair for each in names) for names in (_ASKED, _ANSWERED))
-    if not ((asked and answered) or "generated_text" in pair):
+    if not _is_pair(pair):
         return ""
     return "assistant" if key in _ANSWERED else "user" if key in _ASKED else ""
+
+
+def _is_pair(record: dict[str, Any]) -> bool:
+    asked, answered = (any(each in record for each in names) for names in (_ASKED, _ANSWERED))
+    return (asked and answered) or "generated_text" in record
 
 
 def _alone(value: Any) -> str:
@@ -428,7 +522,7 @@ def _given(message: dict[str, Any], who: str) -> Iterator[str]:
     while waiting:
         to_tool, value = waiting.pop()
         value = _loaded(value) if to_tool and isinstance(value, str) else value
-        if isinstance(value, str) and to_tool and len(value.split()) >= _FEW:
+        if isinstance(value, str) and to_tool and size(value) >= SENTENCE:
             yield value
         elif isinstance(value, list):
             waiting += [(to_tool, each) for each in reversed(value)]
@@ -475,9 +569,10 @@ def _text(value: Any) -> str:
     return ""
 
 
-def _is_unsaid(value: dict[str, Any]) -> bool:
+def _is_unsaid(value: dict[str, Any], names: tuple[str, ...] = _UNSAID) -> bool:
     """Whether a part of a message is no words of it."""
-    return any(_names(str(value.get(key, "")), _UNSAID) for key in ("type", "kind"))
+    kinds = (str(value.get(key, "")) for key in ("type", "kind"))
+    return any(_names(kind, names) for kind in kinds) or any(value.get(key) is True for key in _IS_THOUGHT)
 
 
 def _names(name: str, parts: tuple[str, ...]) -> bool:
