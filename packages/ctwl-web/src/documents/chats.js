@@ -32,7 +32,7 @@ const PHRASE = 3;
 /** What a notebook has as the text of a thing that it shows in another form. */
 const NAMED = /^\s*(?:<[^<>]{1,200}>)?\s*$/;
 /** Where a message has calls of tools beside its words, and in a call what the model gives to the tool. */
-const [CALLS, GIVEN] = [["tool_calls", "function_call"], ["input", "arguments", "args"]];
+const [CALLS, GIVEN] = [["tool_calls", "function_call"], ["input", "arguments", "args", "parameters"]];
 /** In the names of parts of a message that are no words of it. */
 const THOUGHTS = ["thinking", "reasoning"];
 const UNSAID = ["tool", "function", ...THOUGHTS];
@@ -44,6 +44,7 @@ const PACKED = /^\s*(?:[{[]|(?:data|event): ?)/;
 const CODED = /"((?:eyJ|ew[o0]|W3s|ZGF0YT|ZXZlbn)[A-Za-z0-9+/]{40,}={0,2})"/g;
 /** A line of a stream that has no record. */
 const FIELD = /^(?:event|id|retry)?:.*/gm;
+const ESCAPE = /(?:\\u[0-9A-Fa-f]{4})+|\\["\\/bfnrt]/g;
 /** A string of JSON, or where a record ends and the next begins; it matches at any quote, or time doubles. */
 const NEXT = /"[^"\\]*(?:\\[^]?[^"\\]*)*"?|\}\s*\{/g;
 /** An event of a stream, and its data. */
@@ -73,8 +74,8 @@ const joined = (texts) => texts.filter((text) => text !== "").join("\n\n");
 export function ofChat(text) {
   const values = valuesIn(text);
   const [words, rest] = wordsIn(values);
-  if (words === null) return { text, left: [] };
-  return { text: words, left: hasOthers(rest, words) ? [OTHERS] : [] };
+  if (words === null) return { text: values.length > 0 ? unescaped(text).toWellFormed() : text, left: [] };
+  return { text: words.toWellFormed(), left: hasOthers(rest, words) ? [OTHERS] : [] };
 }
 
 /** The words, and the values that may have others: all beside messages, of a stream those without a piece. */
@@ -88,6 +89,9 @@ function wordsIn(values) {
   if (told.length > 0) return [joined(told), [...rest, ...values.filter((value) => typeof value === "string")]];
   return [joined(ofModels(messagesIn(values))) || joined(unsigned(records)) || null, values];
 }
+
+/** JSON with the characters for which it has signs: of many languages it would show no word else. */
+const unescaped = (text) => text.replace(ESCAPE, (found) => JSON.parse(`"${found}"`));
 
 /** Whether a writer is a model, by its role or by a name such as `gpt-4o-mini`, which people do not have. */
 function isModel(name) {

@@ -86,7 +86,7 @@ _PHRASE = 3
 """Words of a string that is no name, number or date."""
 
 _CALLS = ("tool_calls", "function_call")
-_GIVEN = ("input", "arguments", "args")
+_GIVEN = ("input", "arguments", "args", "parameters")
 """Where a message has calls of tools beside its words, and in a call what the model gives to the tool."""
 
 _THOUGHTS = ("thinking", "reasoning")
@@ -107,6 +107,9 @@ _RECORD = re.compile(r"^.{0,80}?(\{.*\}|\[ ?\{.*\])\s*$", re.M)
 
 _FIELD = re.compile(r"^(?:event|id|retry)?:.*", re.M)
 """A line of a stream that has no record."""
+
+_ESCAPE = re.compile(r'\\(?:u([0-9A-Fa-f]{4})|(["\\/bfnrt]))')
+_ESCAPED = dict(zip('"\\/bfnrt', '"\\/\b\f\n\r\t', strict=True))
 
 _NEXT = re.compile(r'"[^"\\]*(?:\\[\s\S]?[^"\\]*)*"?|\}\s*\{')
 """A string of JSON, or where a record ends and the next begins; it matches at any quote, or time doubles."""
@@ -157,7 +160,7 @@ def read(data: bytes, _: Budget) -> str | Iterator[Member]:
     values = list(_values(text))
     words, rest = _words_in(values)
     if words is None:
-        return text
+        return _unescaped(text) if values else text
     others = _others(rest, words)
     return iter([Member("", words), Member(OTHERS, "\n\n".join(others))]) if others else words
 
@@ -187,6 +190,11 @@ def _words_in(values: list[Any]) -> tuple[str | None, list[Any]]:
 def _whole(text: str) -> str:
     """A text whose characters may have been cut into two halves, which JSON writes apart."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _unescaped(text: str) -> str:
+    """JSON with the characters for which it has signs: of many languages it would show no word else."""
+    return _whole(_ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else _ESCAPED[found[2]], text))
 
 
 def _is_model(who: str) -> bool:
