@@ -218,6 +218,7 @@ test("plain text stays as it is", async () => {
 test("what a page hides and what breaks it", async () => {
   for (const [page, words] of Object.entries(pages())) assert.equal(await wordsOf(`<!doctype html>${page}`), words, page);
   assert.equal(await wordsOf("<?xml version='1.0'?><html><script src='a'/><audio src='b'/><p>c</p></html>"), "c");
+  assert.equal(await wordsOf("<?xml version='1.0'?><html><p><![CDATA[a > b &amp; <i>]]> c</p></html>"), "a > b &amp; <i> c");
 });
 
 test("a page whose words a script shows is refused", async () => {

@@ -357,6 +357,11 @@ def test_any_element_of_a_book_may_end_where_it_begins() -> None:
     assert html.words_of(chapter) == ""
 
 
+def test_words_of_xml_in_which_no_sign_has_another_meaning_are_read() -> None:
+    shown = "<html><p><![CDATA[a > b &amp; <i>]]> c</p></html>"
+    assert html.words_of(shown, xml=True) == html.words_of(f"<?xml version='1.0'?>{shown}") == "a > b &amp; <i> c"
+
+
 @pytest.mark.parametrize(
     ("label", "charset", "text"),
     [

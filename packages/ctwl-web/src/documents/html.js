@@ -24,8 +24,10 @@ const [ID, SRCDOC, STYLE] = ["id", "srcdoc", "style"].map((name) => new RegExp(`
 const SHADOW = /\sshadowroot(?:mode)?\s*=/i;
 const NO_PLACE = /display\s*:\s*none/i;
 const UNSEEN_STYLE = /visibility\s*:\s*hidden/i;
-/** What a script calls a function with, such as the name of an element that it shows. */
-const ARGUMENT = /[(,]\s*["']#?([^"'\s]{1,80})["']/g;
+/** What a script calls a function with, or finds in a page, such as the name of an element that it shows. */
+const ARGUMENT = /(?:[(,]\s*|\sdata-sid=)["']#?([^"'\s]{1,80})["']/g;
+/** Begins words of XML in which no sign has another meaning. */
+const LITERAL = "<![CDATA[";
 /** Pages inside each other whose words are read. */
 const FRAMES = 3;
 const VALUES = /"[^"]*"|'[^']*'/g;
@@ -186,8 +188,11 @@ export function wordsOf(page, xml = page.startsWith("<?xml"), { frames = FRAMES,
       continue;
     }
     found.text(page.slice(done, next));
-    if (!tag) at = past(page, page.startsWith("<!--", next) ? /-->/g : />/g, next + 2);
-    else {
+    if (!tag) {
+      const literal = xml && page.startsWith(LITERAL, next);
+      at = past(page, literal ? /]]>/g : page.startsWith("<!--", next) ? /-->/g : />/g, next + 2);
+      if (literal) found.text(page.slice(next + LITERAL.length, at).replace(/]]>$/, "").replaceAll("&", "&amp;"));
+    } else {
       const [start, closing, written] = tag;
       const name = written.toLowerCase();
       at = past(page, TAG_END, next + start.length);

@@ -46,8 +46,11 @@ _SHADOW = re.compile(r"\sshadowroot(?:mode)?\s*=", _ASCII)
 
 _NO_PLACE = re.compile(r"display\s*:\s*none", _ASCII)
 _UNSEEN_STYLE = re.compile(r"visibility\s*:\s*hidden", _ASCII)
-_ARGUMENT = re.compile(r"""[(,]\s*["']#?([^"'\s]{1,80})["']""")
-"""What a script calls a function with, such as the name of an element that it shows."""
+_ARGUMENT = re.compile(r"""(?:[(,]\s*|\sdata-sid=)["']#?([^"'\s]{1,80})["']""")
+"""What a script calls a function with, or finds in a page, such as the name of an element that it shows."""
+
+_LITERAL = "<![CDATA["
+"""Begins words of XML in which no sign has another meaning."""
 
 _FRAMES = 3
 """Pages inside each other whose words are read."""
@@ -202,7 +205,11 @@ def words_of(page: str, *, xml: bool = False, frames: int = _FRAMES, contents: b
             continue
         found.text(page[done:begin])
         if tag is None:
-            place = done = _after(page, "-->" if page.startswith("<!--", begin) else ">", begin + 2)
+            literal = xml and page.startswith(_LITERAL, begin)
+            closing = "]]>" if literal else "-->" if page.startswith("<!--", begin) else ">"
+            place = done = _after(page, closing, begin + 2)
+            if literal:
+                found.text(page[begin + len(_LITERAL) : place].removesuffix(closing).replace("&", "&amp;"))
             continue
         name = tag[2].lower()
         place = done = _end_of_tag(page, tag.end())
