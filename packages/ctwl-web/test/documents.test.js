@@ -149,6 +149,13 @@ test("a chapter to which only links lead is read last, and a wide one is read", 
   assert.equal(await wordsOf(zip(book)), "Two\n\nOne");
 });
 
+test("a picture that is a chapter is named", async () => {
+  const opf = '<package><manifest><item id="a" href="a" media-type="image/png"/><item id="b" href="b"/></manifest><spine><itemref idref="a"/><itemref idref="b"/></spine></package>';
+  const book = { "META-INF/container.xml": '<a><rootfile full-path="a.opf"/></a>', "a.opf": opf, a: "\x89PNG", b: "<p>Words</p>" };
+  const { text: words, left } = await openDocument(zip(book));
+  assert.deepEqual([words, left], ["Words", ["a"]]);
+});
+
 test("a drawing is a chapter, a table of contents is none, and an encrypted one is named", async () => {
   const contents = "<html><nav><p>no</p></nav><p>Beside it</p></html>";
   const opf = '<package><manifest><item id="a" href="a.svg" media-type="image/svg+xml"/><item id="b" href="b" properties="nav"/><item id="c" href="c%201"/></manifest>' +

@@ -468,6 +468,12 @@ def test_a_chapter_to_which_only_links_lead_is_read_last_and_a_wide_one_is_read(
     assert words(packed({"META-INF/container.xml": container, "a.opf": opf, **chapters})) == "Two\n\nOne"
 
 
+def test_a_picture_that_is_a_chapter_is_named() -> None:
+    pages = {"a": ("media-type='image/png'", "\x89PNG"), "b": ("", page("Words"))}
+    first, picture = texts_in(book(pages, {}), "book", Budget())
+    assert first.text == "Words" and picture.name == "book/O/a" and isinstance(picture.text, DocumentRefused)
+
+
 def test_an_encrypted_chapter_is_named_and_not_read() -> None:
     named = "<encryption><CipherReference URI='O/b%201'/><CipherReference URI='O/font'/></encryption>"
     first, locked = texts_in(

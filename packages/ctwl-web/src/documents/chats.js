@@ -188,8 +188,8 @@ function valuesIn(given) {
   const whole = valueOf(text);
   if (whole !== undefined) return [whole];
   const parts = Array.from(text.matchAll(PART), ([line, kind, written]) => [line, valueOf(written), kind === THOUGHT ? "reasoning" : kind]);
-  const lines = text.split("\n").map((line) => [line.trimEnd().replace(/\x1e$/, ""), line.search(/\[ ?\{|\{/)]).filter(([, at]) => at >= 0 && at <= LONGEST_START);
-  const all = parts.length > 0 ? parts : lines.map(([line, at]) => [line, valueOf(line.slice(at))]);
+  const lines = text.split("\n").map((line) => [line, line.search(/\[ ?\{|\{/)]).filter(([, at]) => at >= 0 && at <= LONGEST_START);
+  const all = parts.length > 0 ? parts : lines.map(([line, at]) => [line, valueOf(line.slice(at).replace(/\x1e\s*$/, ""))]);
   const found = all.filter(([, value]) => value !== undefined);
   const [used, fields] = [found, [...text.matchAll(FIELD)]].map((lines) => lines.map(([line]) => line));
   const size = (some) => some.reduce((sum, line) => sum + line.length, 0);

@@ -17,6 +17,8 @@ const MOST_SPACES = 100;
 const OFF = ["0", "false", "off"];
 const PART_NAME = /^[^>]*?\bpkg:name\s*=\s*["']\/([^"'<>]*)["']/;
 const PAGE = "application/xhtml+xml";
+/** What is no chapter, though some books have it as one. */
+const PICTURE = /^image\/(?!svg)/;
 const ENCRYPTED = "META-INF/encryption.xml";
 
 /**
@@ -183,7 +185,7 @@ export async function wordsOfBook(bytes, directory, budget) {
   const [chapters, left] = [[], names.filter((name) => !items.has(name))];
   let length = 0;
   for (const [place, [properties, media]] of new Map(spine.map(([place, ...rest]) => [resolved(listing, place), rest]))) {
-    const page = directory.has(place) && !locked.has(place) ? await member(bytes, directory, place, budget) : left.push(place) && null;
+    const page = directory.has(place) && !locked.has(place) && !PICTURE.test(media) ? await member(bytes, directory, place, budget) : left.push(place) && null;
     if (page === null) continue;
     const words = media === "image/svg+xml" ? wordsOfFlat(page, SVG) : wordsOf(decoded(page), true, { contents: !properties.split(/\s+/).includes("nav") });
     length += words.length;

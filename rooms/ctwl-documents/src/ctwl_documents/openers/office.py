@@ -234,6 +234,8 @@ def _joined(paragraphs: list[list[str]]) -> str:
 
 
 _PAGE = "application/xhtml+xml"
+_PICTURE = re.compile(r"image/(?!svg)")
+"""What is no chapter, though some books have it as one."""
 
 
 @opens("epub")
@@ -263,6 +265,8 @@ def read_epub(data: bytes, budget: Budget) -> tuple[str, list[Member]]:
             try:
                 if place in locked:
                     raise DocumentRefused(said("reason-locked"))
+                if _PICTURE.match(media):
+                    raise DocumentRefused(said("reason-words"))
                 pages.append(_words_of_chapter(member(packed, place, budget), properties, media))
             except OverBudget:
                 raise
