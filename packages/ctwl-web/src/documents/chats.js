@@ -132,13 +132,13 @@ function hasOthers(values, told) {
 function longIn(values) {
   const found = [];
   const beside = new Map(); // by the names that records have for them
-  const waiting = values.map((value) => ["", value]);
+  const waiting = values.map((value) => [null, value]); // no name: between the lines
   while (waiting.length > 0) {
     const [name, value] = waiting.pop();
     if (typeof value === "string") {
-      if (PACKED.test(value)) continue;
+      if (name !== null && PACKED.test(value)) continue;
       if (sizeOf(value) >= LONG) found.push(value);
-      else if (name !== "") beside.set(name, (beside.get(name) ?? new Set()).add(value));
+      else if (name) beside.set(name, (beside.get(name) ?? new Set()).add(value));
     } else if (Array.isArray(value)) for (const each of value) waiting.push([name, each]);
     else if (isRecord(value) && !isPerson(whoOf(value)) && !isUnsaid(value)) {
       const near = !whoOf(value) && (name || said(value) || isPair(value));

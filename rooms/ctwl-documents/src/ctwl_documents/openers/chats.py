@@ -236,12 +236,12 @@ def _long(values: list[Any]) -> Iterator[str]:
 
     Left out are packed strings, what people wrote or asked, and thoughts.
     """
-    waiting: list[tuple[str, Any]] = [("", value) for value in values[::-1]]
+    waiting: list[tuple[str | None, Any]] = [(None, value) for value in values[::-1]]  # no name: between the lines
     beside = dict[str, dict[str, None]]()  # by the names that records have for them
     while waiting:
         name, value = waiting.pop()
         if isinstance(value, str):
-            if _PACKED.match(value):
+            if name is not None and _PACKED.match(value):
                 continue
             if size(value) >= LONG:
                 yield value
