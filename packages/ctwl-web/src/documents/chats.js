@@ -132,17 +132,17 @@ function hasOthers(values, told) {
 function longIn(values) {
   const found = [];
   const beside = new Map(); // by the names that records have for them
-  const waiting = values.map((value) => [null, value]); // no name: between the lines
+  const waiting = values.toReversed().map((value) => [null, value]); // no name: between the lines
   while (waiting.length > 0) {
     const [name, value] = waiting.pop();
     if (typeof value === "string") {
       if (name !== null && PACKED.test(value)) continue;
       if (sizeOf(value) >= LONG) found.push(value);
       else if (name) beside.set(name, (beside.get(name) ?? new Set()).add(value));
-    } else if (Array.isArray(value)) for (const each of value) waiting.push([name, each]);
+    } else if (Array.isArray(value)) for (let i = value.length - 1; i >= 0; i--) waiting.push([name, value[i]]);
     else if (isRecord(value) && !isPerson(whoOf(value)) && !isUnsaid(value)) {
       const near = !whoOf(value) && (name || said(value) || isPair(value));
-      for (const [key, each] of Object.entries(value)) if (typeof each !== "string" || !asks(key)) waiting.push([near && !READ.has(key) ? key : "", each]);
+      for (const [key, each] of Object.entries(value).reverse()) if (typeof each !== "string" || !asks(key)) waiting.push([near && !READ.has(key) ? key : "", each]);
     }
   }
   for (const texts of beside.values()) {
