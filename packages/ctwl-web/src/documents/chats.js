@@ -119,10 +119,11 @@ function unsigned(records) {
 
 /** Whether there is a long text that is not in the words that are read nor in a message, and that asked nothing. */
 function hasOthers(values, told) {
-  const found = new Set(longIn(values).map((text) => runs(text).next().value)); // what each begins with
-  if (found.size === 0) return false;
-  for (const words of [told, ...messagesIn(values).map(([, said]) => said)]) for (const run of runs(words)) found.delete(run);
-  return found.size > 0;
+  const ends = longIn(values).map(endsOf);
+  if (ends.length === 0) return false;
+  const [wanted, seen] = [new Set(ends.flat()), new Set()];
+  for (const words of [told, ...messagesIn(values).map(([, said]) => said)]) for (const run of runs(words)) if (wanted.has(run)) seen.add(run);
+  return ends.some((both) => !both.every((run) => seen.has(run)));
 }
 
 /**
@@ -142,7 +143,8 @@ function longIn(values) {
     } else if (Array.isArray(value)) for (let i = value.length - 1; i >= 0; i--) waiting.push([name, value[i]]);
     else if (isRecord(value) && !isPerson(whoOf(value)) && !isUnsaid(value)) {
       const near = !whoOf(value) && (name || said(value) || isPair(value));
-      for (const [key, each] of Object.entries(value).reverse()) if (typeof each !== "string" || !asks(key)) waiting.push([near && !READ.has(key) ? key : "", each]);
+      const inner = Object.entries(value).filter(([key, each]) => typeof each !== "string" || !asks(key));
+      for (const [key, each] of inner.reverse()) waiting.push([near && !READ.has(key) ? key : "", each]);
     }
   }
   for (const texts of beside.values()) {
@@ -157,9 +159,19 @@ const asks = (key) => ASKED.includes(key) || [...NOT_OTHERS, ...UNSAID].some((na
 
 /** The runs of some words of a text, or of characters where it has fewer words. */
 function* runs(text) {
+  const parts = partsOf(text);
+  for (let start = 0; start < Math.max(parts.length - SENTENCE + 1, 1); start++) yield parts.slice(start, start + SENTENCE).join(" ");
+}
+
+/** The first and the last run of a long text, without the words at its ends: others may be joined to these. */
+function endsOf(text) {
+  const parts = partsOf(text).slice(1, -1);
+  return [parts.slice(0, SENTENCE), parts.slice(-SENTENCE)].map((run) => run.join(" "));
+}
+
+function partsOf(text) {
   const apart = wordsApart(text);
-  const words = apart.length >= LONG ? apart : Array.from(text);
-  for (let start = 0; start < Math.max(words.length - SENTENCE + 1, 1); start++) yield words.slice(start, start + SENTENCE).join(" ");
+  return apart.length >= LONG ? apart : Array.from(text);
 }
 
 /** The prose, else the code; and what the code printed. */

@@ -222,13 +222,11 @@ def _unsigned(records: list[dict[str, Any]]) -> list[str]:
 
 def _others(values: list[Any], told: str) -> list[str]:
     """The long texts that are not in the words that are read nor in a message, and that asked nothing."""
-    found = dict[tuple[str, ...], dict[str, None]]()  # by what each begins with
-    for text in _long(values):
-        found.setdefault(next(_runs(text)), {})[_whole(text)] = None
-    for words in [told, *(words for _, words in _messages(values))] if found else []:
-        for run in _runs(words):
-            found.pop(run, None)
-    return [text for texts in found.values() for text in texts]
+    ends = {_whole(text): _ends(text) for text in _long(values)}
+    wanted = set[tuple[str, ...]]().union(*ends.values())
+    read = [told, *(words for _, words in _messages(values))] if ends else []
+    seen = {run for words in read for run in _runs(words) if run in wanted}
+    return [text for text, runs in ends.items() if not runs <= seen]
 
 
 def _long(values: list[Any]) -> Iterator[str]:
@@ -264,10 +262,20 @@ def _asks(key: str) -> bool:
 
 def _runs(text: str) -> Iterator[tuple[str, ...]]:
     """Each run of some words of a text, or of characters where it has fewer words."""
+    parts = _parts(text)
+    for start in range(max(len(parts) - SENTENCE + 1, 1)):
+        yield tuple(parts[start : start + SENTENCE])
+
+
+def _ends(text: str) -> set[tuple[str, ...]]:
+    """The first and the last run of a long text, without the words at its ends: others may be joined to these."""
+    parts = _parts(text)[1:-1]
+    return {tuple(parts[:SENTENCE]), tuple(parts[-SENTENCE:])}
+
+
+def _parts(text: str) -> list[str]:
     words = text.split()
-    words = words if len(words) >= LONG else list(text)
-    for start in range(max(len(words) - SENTENCE + 1, 1)):
-        yield tuple(words[start : start + SENTENCE])
+    return words if len(words) >= LONG else list(text)
 
 
 def _of_notebook(cells: list[dict[str, Any]]) -> str:
