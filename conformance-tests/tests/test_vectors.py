@@ -220,6 +220,18 @@ def test_a_case_is_a_comment_and_an_input(tmp_path: Path, monkeypatch: pytest.Mo
     assert reference.differences(tmp_path) == []
 
 
+def test_one_family_is_answered_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = "mixing", "beacon"
+    monkeypatch.setattr(reference, "FAMILIES", {name: reference.FAMILIES[name] for name in names})
+    for name in names:
+        document = json.loads((FOLDER / f"{name}.json").read_bytes())
+        del document["tests"][0]["expected"]
+        (tmp_path / f"{name}.json").write_text(json.dumps(document))
+    reference.write(tmp_path, families=["mixing"])
+    tests = {name: json.loads((tmp_path / f"{name}.json").read_bytes())["tests"] for name in names}
+    assert "expected" in tests["mixing"][0] and "expected" not in tests["beacon"][0]
+
+
 def test_a_file_that_holds_no_vectors_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reference, "FAMILIES", {"beacon": reference.FAMILIES["beacon"]})
     for text in ("{", "[]", '{"tests": [{"comment": 1, "input": {}}]}', '{"tests": [{"input": {}}]}'):

@@ -407,6 +407,9 @@ RECORD_STEPS = (
     Fault("record-alone", f"{BOTH}a-record-whose-slot-0-shows-more-than-the-whole", as_record(
         lambda made, one, found, layouts: replace(made, p_value=found.p_value(one.tests * layouts * found.records))
     )),
+    Fault("e-value-of-slot-0", "decode/*that-the-e-value-of-all-slots-reaches*", as_record(
+        lambda made, candidate, *_: replace(made, log_e=candidate.log_e)
+    )),
     Fault("nonce-left-out", RECORD, {READER + "slot": lambda f: lambda *given: f(*given[:-1], 0)}),
     Fault("errors-under-one-layout", P_VALUES, doubts(lambda rivals, whole, layouts: (rivals, whole, 1))),
     Fault("errors-with-every-beacon", P_VALUES, doubts(lambda rivals, *of: ([2**20] * len(rivals), *of))),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ctwl_protocol.profile import published_names
 
+from ..families import FAMILIES
 from .files import load, load_numeric
 from .numeric import REFERENCE, Numeric, reweigh
 from .reference import check, differences, unanswerable, write
@@ -23,6 +24,13 @@ def add_commands(commands: Commands) -> None:
     commands.add_parser("check", help="answer every vector and compare").set_defaults(run=_check)
     generate = commands.add_parser("generate", help="write the expected answers anew from the reference")
     generate.add_argument("folder", type=Path)
+    generate.add_argument(
+        "--family",
+        action="append",
+        choices=list(FAMILIES),
+        metavar="FAMILY",
+        help="answer one family alone, and leave the others as they are; repeat it (default: all, minutes)",
+    )
     how = generate.add_mutually_exclusive_group()
     how.add_argument("--check", action="store_true", help="write nothing; name what differs, status 1 if anything")
     how.add_argument(
@@ -65,10 +73,11 @@ def _reweighed(files: Iterable[Numeric]) -> bool:
 
 
 def _generate(arguments: argparse.Namespace) -> int:
+    families = arguments.family or FAMILIES
     if not arguments.check:
-        write(arguments.folder, arguments.numeric)
+        write(arguments.folder, arguments.numeric, families)
         return 0
-    found = differences(arguments.folder)
+    found = differences(arguments.folder, families)
     if found:
         print("\n".join(found))
         return 1

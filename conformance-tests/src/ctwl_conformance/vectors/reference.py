@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,12 +48,13 @@ def _answered(vector: Vector) -> dict[str, Any]:
         return {"error": f"{type(error).__name__}: {error}"}
 
 
-def write(folder: Path, anew: Iterable[str] = ()) -> None:
+def write(folder: Path, anew: Iterable[str] = (), families: Container[str] = FAMILIES) -> None:
     """Write the files of all families, their schemas and the manifest.
 
     Args:
         folder: where to. Its own files are the source of inputs; the published files stand in for files that it lacks.
         anew: profiles whose numeric vectors are measured anew by the reference on this machine.
+        families: which families are answered anew.
 
     Raises:
         VectorsAltered: a file in the folder holds no vectors.
@@ -62,21 +63,22 @@ def write(folder: Path, anew: Iterable[str] = ()) -> None:
     measured = {name_of(profile): _document(head(profile), measure(profile)) for profile in anew}
     there = files_of(folder) if folder.is_dir() else {}
     kept = {name: data for name, data in there.items() if name not in measured}
-    for name, text in _documents(kept, measured).items():
+    for name, text in _documents(kept, measured, families).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="ascii", newline="\n")
 
 
-def differences(folder: Path) -> list[str]:
+def differences(folder: Path, families: Container[str] = FAMILIES) -> list[str]:
     """What the reference would write differently: names of files and, inside a family's file, ids of vectors.
 
-    Numeric vectors are compared in form only; :func:`~.numeric.reweigh` compares their numbers.
+    Of the ``families`` the answers are compared, of others their form alone, and of numeric vectors too:
+    :func:`~.numeric.reweigh` compares their numbers.
 
     Raises:
         VectorsAltered: a file holds no vectors.
     """
     there = files_of(folder)
-    wanted = {name: text.encode("ascii") for name, text in _documents(there).items()}
+    wanted = {name: text.encode("ascii") for name, text in _documents(there, families=families).items()}
     found = []
     for name in sorted(wanted.keys() | there.keys()):
         if name not in there:
@@ -96,12 +98,15 @@ def _by_id(data: bytes) -> dict[str, Any]:
     return {str(test.get("id")): test for test in json.loads(data).get("tests", ())}
 
 
-def _documents(there: dict[str, bytes], measured: dict[str, str] | None = None) -> dict[str, str]:
+def _documents(
+    there: dict[str, bytes], measured: dict[str, str] | None = None, families: Container[str] = FAMILIES
+) -> dict[str, str]:
     """What the files should hold, by file name.
 
     Args:
         there: files that stand for the published ones of the same name, and numeric ones of more profiles.
         measured: files of numeric vectors that were measured just now.
+        families: which families are answered anew.
     """
     sources = files_of(published()) | there
     made = {name: _as_written(name, data) for name, data in sources.items() if is_numeric(name)} | (measured or {})
@@ -117,8 +122,9 @@ def _documents(there: dict[str, bytes], measured: dict[str, str] | None = None) 
         told = _parsed(name, sources[name])
         asked = told.pop("tests")
         known = {test["comment"] for test in asked}
-        asked += ({"comment": each, "input": given} for each, given in family.more(asked) if each not in known)
-        tests = [_answered_anew(family, test) for test in asked]
+        if family.name in families:
+            asked += ({"comment": each, "input": given} for each, given in family.more(asked) if each not in known)
+        tests = [_answered_anew(family, test) if family.name in families else test for test in asked]
         made[name], counts[name] = _document(told, tests), len(tests)
     encoded = {name: text.encode("ascii") for name, text in made.items()}
     return made | {manifest.NAME: manifest.make(encoded, counts)}
