@@ -233,6 +233,7 @@ OVERLAPPING = "[Span(start=0, end=9, code=7, p_value=1e-9), Span(start=8, end=12
 CONTRADICTS = f"return Decoded(detected=True, code=7, p_value=1e-9, spans={OVERLAPPING}, record=None)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("role", "op", "answer", "partner", "judged"),
     [
@@ -253,6 +254,7 @@ def test_who_shows_its_own_fault_does_not_speak_against_its_partner(
     assert of(report, sound)[judged] == "not tested"
 
 
+@pytest.mark.slow
 def test_xfail_is_strict(tmp_path: Path, capsys: pytest.CaptureFixture[str], odd: tuple[int, Report, Path]) -> None:
     failed = [result.id for result in odd[1].results if result.verdict == "failed"]
     crashed = next(result.id for result in odd[1].results if result.verdict == "errored")

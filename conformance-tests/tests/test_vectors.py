@@ -187,6 +187,7 @@ def test_decimal_numbers_need_only_be_near() -> None:
     assert not agree([1, 2], [1]) and not agree("a", 1)
 
 
+@pytest.mark.slow
 def test_p_values_are_those_of_exact_fractions() -> None:
     for vector in load(["null"]):
         rows, ways = vector.input["units"], Counter({0: 1})

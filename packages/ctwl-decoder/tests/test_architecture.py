@@ -61,6 +61,7 @@ def test_no_two_modules_import_each_other() -> None:
     tuple(TopologicalSorter(graph).static_order())
 
 
+@pytest.mark.slow
 def test_decoding_goes_through_eight_modules_at_most() -> None:
     """The modules of ours that are on the stack at once while a text is decoded."""
     decoder = Decoder(open_proxy("org.ctwl.toy.1"))

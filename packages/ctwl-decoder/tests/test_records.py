@@ -148,6 +148,7 @@ def test_a_registered_layout_follows_its_owners_beacons_alone(owner: int, is_rea
     assert (found is not None and found.layout == SHOP and found.codes == (700_000, 123_456)) == is_read
 
 
+@pytest.mark.slow
 def test_many_layouts_cost_a_text_no_more_than_a_few(monkeypatch: pytest.MonkeyPatch) -> None:
     """A text that is marked in slot 0 alone is read in vain under each layout that is tried."""
     owned = [replace(SHOP, number=number, name=f"shop{number}") for number in range(64, 128)]

@@ -64,6 +64,7 @@ def test_others_see_a_pseudonym_and_cannot_test_it(written: list[Generation]) ->
         assert record.sealed == written[0].record.fields["sealed_user"]
 
 
+@pytest.mark.slow
 def test_codes_that_were_copied_without_the_key_do_not_pass(
     toy: Encoder, prompts: list[str], written: list[Generation]
 ) -> None:

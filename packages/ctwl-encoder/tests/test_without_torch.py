@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 WITHOUT = """
 import sys
 sys.modules.update(torch=None, transformers=None)  # an import of them fails
@@ -45,6 +47,7 @@ with redirect_stderr(sys.stdout):
 """
 
 
+@pytest.mark.slow
 def test_sampled_texts_are_marked_and_all_else_says_what_to_install() -> None:
     done = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -174,6 +174,7 @@ def test_ids_outside_the_vocabulary_are_refused() -> None:
         proxy.rivals(np.full(30, 10**6))
 
 
+@pytest.mark.slow
 def test_another_device_says_the_same_up_to_rounding(offline_proxy: Proxy) -> None:
     """torch on the CPU, in whatever it is quickest in there."""
     ids = offline_proxy.tokenizer.encode(PROSE)

@@ -199,7 +199,12 @@ def test_a_file_is_opened_whatever_it_is_called(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("font", "width", "align"), [("Times-Roman", 45, 0), ("Helvetica", 40, 0), ("Times-Roman", 45, 4)]
+    ("font", "width", "align"),
+    [
+        ("Times-Roman", 45, 0),
+        pytest.param("Helvetica", 40, 0, marks=pytest.mark.slow),
+        pytest.param("Times-Roman", 45, 4, marks=pytest.mark.slow),
+    ],
 )
 def test_narrow_columns_of_a_pdf_are_running_text(decoder: Decoder, font: str, width: float, align: int) -> None:
     alone = [p_value(decoder, text) for text in TEXTS]

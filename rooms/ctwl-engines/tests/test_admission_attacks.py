@@ -81,7 +81,7 @@ SERVED: dict[str, Callable[[], bytes]] = {
 }
 
 
-QUICK = ("many names", "lists in lists", "a long chat")
+QUICK = ("many names",)
 """The attacks of the quick tests."""
 
 

@@ -535,6 +535,7 @@ def test_a_template_that_fails_is_no_traceback(toy: Encoder) -> None:
         as_chat(Broken(), ["Hello"])
 
 
+@pytest.mark.slow
 def test_the_whole_command(
     toy: Encoder, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -206,6 +206,7 @@ def test_an_endless_answer_is_none(name: str) -> None:
     assert reply.outcome == "no-answer" and reply.code in ("no-answer", "answer-malformed") and len(reply.says) <= 500
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", [b"", b"HTTP/1.1 200 OK\r\n", HEAD + b"content-length: 999\r\n\r\n"])
 def test_a_slow_drip_is_given_up_in_time(start: bytes) -> None:
     began = time.monotonic()
@@ -214,6 +215,7 @@ def test_a_slow_drip_is_given_up_in_time(start: bytes) -> None:
     assert time.monotonic() - began < 10  # it would take 20
 
 
+@pytest.mark.slow
 def test_one_that_never_answers_delays_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not even by a look-up of its name, which nothing can interrupt."""
 

@@ -696,6 +696,7 @@ def test_each_of_many_texts_gets_its_own_report(small: Proxy) -> None:
     assert reports == [decoder.decode(text) for text in texts]
 
 
+@pytest.mark.slow
 def test_a_short_text_need_not_wait_for_a_long_one(small: Proxy) -> None:
     gated = Gated(small)
     long, short = cut(small, 12_000), cut(small, 120)
