@@ -133,8 +133,9 @@ def said() -> dict[str, list[str]]:
         ],
         "search.registered_share": [f"{IN_WORDS[value('search.registered_share')]} of the level, and all codes"],
         "search.one_code": [
-            f"Else {factor(value('search.one_code'))} for `n` = 1, and "
-            f"{IN_WORDS[1 / (1 - value('search.one_code'))]} times the number of others for each other"
+            f"Else {factor(value('search.one_code'))} for `n` = 1; for each `n` above 1, "
+            f"{IN_WORDS[1 / (1 - value('search.one_code'))]} times the number of `n` above 1 that are tried "
+            f"({3 / (1 - value('search.one_code')):g} for all four)"
         ],
         "search.record_tests": ["1 for `n` = 1, else {0}"],
         "search.whole": [
@@ -165,14 +166,15 @@ def said() -> dict[str, list[str]]:
         "reading.windows": [f"reads {IN_WORDS[value('reading.windows')]} windows as records at most"],
         "reading.much_clearer": [f"has at most {IN_WORDS[value('reading.much_clearer')]} of its p-value"],
         "reading.authenticated": [f"of the {IN_WORDS[value('reading.authenticated')]} best records"],
-        "reading.likely": ["combines the {0} best codes of all slots but one"],
+        "reading.likely": ["combines the {0} best codes of all readable slots but one"],
+        "reading.combination_bits": ["is at most 2^{0}, divided by 4 for each slot combined"],
         "null.floor": ["below {0}, state {0}", "max(K * tail, {0})"],
         "variants.ligatures": [f"ligatures ({', '.join(unicode_ranges(value('variants.ligatures')))}) as letters"],
     }
 
 
 CHOICES = """search.characters search.tokens search.evaluated search.standard_scores search.bits_per_rank
-reading.combination_bits reading.nowhere null.steepest variants.widest variants.mostly_full variants.capitals
+reading.nowhere null.steepest variants.widest variants.mostly_full variants.capitals
 variants.fewest_words variants.page_tags variants.rounds variants.letters variants.wide variants.line_ends
 variants.fewest_alone variants.narrow_characters variants.broad_characters variants.widths variants.nearly_full"""
 """What the reference chooses, and the specification does not say."""
