@@ -112,11 +112,12 @@ def differing(one: dict[str, str], other: dict[str, str], yours: dict[str, str])
     for name in sorted({*one, *other, *yours}):
         found = {"built": one.get(name, "not built"), "built again": other.get(name, "not built")}
         found |= {"yours": yours[name]} if name in yours else {}
+        told = "matches yours" if name in yours else "not among yours" if yours else ""
         if len(set(found.values())) > 1:
             differ.append(name)
             print("DIFFERS", name, *(f"\n    {digest} {who}" for who, digest in found.items()))
         else:
-            print(found["built"], name, *(["matches yours" if name in yours else "not among yours"] if yours else []))
+            print(found["built"], name, told)
     return differ
 
 

@@ -191,13 +191,12 @@ def one_kind(name: str, files: Sequence[Path], way: ScoreName, sizes: Sizes) -> 
     texts = texts_of(decoder, kinds(files)[name], fitted + held_out, length, f"{seed}/{name}")
     beacon, *others = worst_beacons(decoder, texts[:fitted], way)
     rest = texts[fitted:]
-    reports = [decoder.decode(text, score=way, beacons=[beacon], alpha=LEVELS[0]) for text in rest]
     row: dict[str, Any] = {"kind": name, "beacon": list(beacon), "next worst": list(map(list, others))}
-    row["p"] = [report.p_value for report in reports]
-    found = [text for text, report in zip(rest, reports, strict=True) if report.detected]
-    for level in LEVELS:  # what is found at a level is found at each looser one
-        found = [text for text in found if decoder.decode(text, score=way, beacons=[beacon], alpha=level).detected]
-        row[f"found at {level:g}"] = len(found)
+    for level in LEVELS:  # what is found at a level is found at the looser one before it
+        reports = [decoder.decode(text, score=way, beacons=[beacon], alpha=level) for text in rest]
+        row.setdefault("p", [report.p_value for report in reports])
+        rest = [text for text, report in zip(rest, reports, strict=True) if report.detected]
+        row[f"found at {level:g}"] = len(rest)
     return row
 
 

@@ -121,11 +121,11 @@ def _documents(
             raise VectorsAltered(f"the family {family.name} has no {name}: write it, with the inputs and the section")
         told = _parsed(name, sources[name])
         asked = told.pop("tests")
-        known = {test["comment"] for test in asked}
         if family.name in families:
+            known = {test["comment"] for test in asked}
             asked += ({"comment": each, "input": given} for each, given in family.more(asked) if each not in known)
-        tests = [_answered_anew(family, test) if family.name in families else test for test in asked]
-        made[name], counts[name] = _document(told, tests), len(tests)
+            asked = [_answered_anew(family, test) for test in asked]
+        made[name], counts[name] = _document(told, asked), len(asked)
     encoded = {name: text.encode("ascii") for name, text in made.items()}
     return made | {manifest.NAME: manifest.make(encoded, counts)}
 

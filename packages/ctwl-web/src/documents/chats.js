@@ -302,6 +302,7 @@ function varied(records) {
     for (const [place, text] of stringsIn(record)) places.has(place) ? places.get(place).push(text) : places.set(place, [text]);
   }
   const sure = new Map([...places].filter(([, texts]) => texts.length >= LEAST && SHARE * texts.filter(isPiece).length >= texts.length));
+  if (sure.size === 0) return [[], records];
   const told = [...sure.values()].flatMap((texts) => {
     const text = texts.join("");
     const given = text.startsWith("{") ? ofCall(text) : [];

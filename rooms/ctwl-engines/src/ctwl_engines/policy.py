@@ -103,11 +103,11 @@ class Policy(Request):
             record = f"the mark is on. Provider {beacon.provider}, version {beacon.version}{layout}, profile"
         else:
             record = "the mark is on where a client names a record. Profile"
-        left = self._left_in_words() or "nothing"
         log = "none" if self.log is None else Path(self.log).resolve()
         reasoning, forms = ("marked" if each else "not marked" for each in (self.reasoning, self.fixed_forms))
         return (
-            f"{record} {get_profile(self.profile).name}. {self._strategies_in_words()} Clients may change: {left}. "
+            f"{record} {get_profile(self.profile).name}. {self._strategies_in_words()} "
+            f"Clients may change: {self._left_in_words()}. "
             f"Log: {log}. Reasoning: {reasoning}. Calls of tools and other fixed forms: {forms}."
         )
 
@@ -122,7 +122,7 @@ class Policy(Request):
         told = []
         for strategy, by_strength in strengths.items():
             numbers = [f"{number} at {temperature:g}" for number, temperature in by_strength.items()]
-            number = ", ".join(numbers).replace("at", "at temperature", 1) if len(numbers) > 1 else min(by_strength)
+            number = ", ".join(numbers).replace("at", "at temperature", 1) if len(numbers) > 1 else "".join(by_strength)
             told.append(f"{strategy} ({strategy.traits.strength.name} {number})")
         texts = ["Sampled texts", "Greedy texts"] if len(told) > 1 else ["All texts"]
         return " ".join(f"{which}: {how}." for which, how in zip(texts, told, strict=True))
@@ -218,14 +218,15 @@ class Policy(Request):
         return value != OFF if left is None else value in left
 
     def _refusal(self, asked: str) -> NotLeftToClients:
-        left = self._left_in_words() or "nothing"
         return NotLeftToClients(
-            f"{asked:.80} is not left to clients; the operator of this server lets them choose {left}"
+            f"{asked:.80} is not left to clients; the operator of this server lets them choose {self._left_in_words()}"
         )
 
     def _left_in_words(self) -> str:
-        left = self._left.items()
-        return ", ".join(PREFIX + name + ("" if values is None else f" ({_in_words(values)})") for name, values in left)
+        left = [
+            PREFIX + name + ("" if values is None else f" ({_in_words(values)})") for name, values in self._left.items()
+        ]
+        return ", ".join(left) or "nothing"
 
 
 @lru_cache(maxsize=16)

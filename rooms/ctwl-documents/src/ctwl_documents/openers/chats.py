@@ -108,8 +108,8 @@ _RECORD = re.compile(r"^.{0,80}?(\{.*\}|\[ ?\{.*\])\s*$", re.M)
 _FIELD = re.compile(r"^(?:event|id|retry)?:.*", re.M)
 """A line of a stream that has no record."""
 
-_ESCAPE = re.compile(r'\\(?:u([0-9A-Fa-f]{4})|(["\\/bfnrt]))')
-_ESCAPED = dict(zip('"\\/bfnrt', '"\\/\b\f\n\r\t', strict=True))
+_ESCAPE = re.compile(r'(?:\\u[0-9A-Fa-f]{4})+|\\["\\/bfnrt]')
+"""Signs of JSON for a character, or for several."""
 
 _NEXT = re.compile(r'"[^"\\]*(?:\\[\s\S]?[^"\\]*)*"?|\}\s*\{')
 """A string of JSON, or where a record ends and the next begins; it matches at any quote, or time doubles."""
@@ -194,7 +194,7 @@ def _whole(text: str) -> str:
 
 def _unescaped(text: str) -> str:
     """JSON with the characters for which it has signs: of many languages it would show no word else."""
-    return _whole(_ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else _ESCAPED[found[2]], text))
+    return _whole(_ESCAPE.sub(lambda found: json.loads(f'"{found[0]}"'), text))
 
 
 def _is_model(who: str) -> bool:
@@ -447,6 +447,8 @@ def _varied(records: list[dict[str, Any]]) -> tuple[list[str], list[dict[str, An
         for place, texts in places.items()
         if len(texts) >= _LEAST and _SHARE * sum(map(_is_piece, texts)) >= len(texts)
     }
+    if not sure:
+        return [], records
     told = [told for text in sure.values() for told in (_of_call(text) if text.startswith("{") else []) or [text]]
     return told, [record for record in records if not any(place in sure for place, _ in _strings(record))]
 
