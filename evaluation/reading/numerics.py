@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from ctwl_decoder.statistics.evidence import permutations
 from ctwl_protocol import Profile, get_profile
-from ctwl_protocol.partition.members import members
-from ctwl_protocol.partition.reference import quantize
+from ctwl_protocol.partition.reference import is_member, mass_below, quantize
 from ctwl_protocol.profile import ProxyModel
 from ctwl_protocol.proxy import ForwardPass, load_tensors, open_proxy
 from ctwl_protocol.proxy.model import load_proxy_model
@@ -86,11 +85,8 @@ def main(options: Options) -> Result:
         scaled = np.exp(scaled - scaled.max(axis=1, keepdims=True))
         weights = quantize(scaled / scaled.sum(axis=1, keepdims=True), profile.weight_bits)
         weights[:, list(profile.tokenizer.special)] = 0
-        inside = [
-            members(np.repeat(row[None], len(own), axis=0), own, profile.sigma)[:, token]
-            for row, own, token in zip(weights, seeds, cut.observed, strict=True)
-        ]
-        return weights / weights.sum(axis=1, keepdims=True, dtype=np.uint64), np.array(inside)
+        total = weights.sum(axis=1, keepdims=True, dtype=np.uint64)
+        return weights / total, is_member(mass_below(weights, cut.observed, seeds), total, profile.sigma)
 
     mass, hits = run(reference(profile, ids))
     result = {}

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ctwl_decoder.statistics.code_scores import code_space, score_all
 from ctwl_decoder.statistics.evidence import permutations
 from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
-from ctwl_protocol.partition.members import members
+from ctwl_protocol.partition.reference import is_member, mass_below
 from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.text.positions import positions
 
@@ -50,11 +50,11 @@ def hits(proxy: Proxy, ids: NDArray[np.int64]) -> ScoredPositions:
     profile = proxy.profile
     cut = positions(ids, profile.prefix_length, profile.context_length)
     found = np.empty((len(cut), profile.colours), dtype=np.int8)
-    for rows, weights in proxy.batches(cut.prefixes):
-        for i, row in enumerate(weights, rows.start):
-            (seeds,) = permutations(profile, cut.contexts[i : i + 1])
-            inside = members(np.repeat(row[None], len(seeds), axis=0), seeds, profile.sigma)
-            found[i] = inside[:, cut.observed[i]]
+    for start in range(0, len(cut), proxy.batch_size):
+        rows = slice(start, start + proxy.batch_size)
+        weights = proxy.weights(cut.prefixes[rows])
+        below = mass_below(weights, cut.observed[rows], permutations(profile, cut.contexts[rows]))
+        found[rows] = is_member(below, weights.sum(axis=1, keepdims=True, dtype=np.uint64), profile.sigma)
     return ScoredPositions.of(profile, cut, found)
 
 

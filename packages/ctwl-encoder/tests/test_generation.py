@@ -37,7 +37,7 @@ from ctwl_encoder.models import load_model
 from ctwl_encoder.options import GenerationOptions
 from ctwl_protocol import Beacon
 from ctwl_protocol.errors import FieldOutOfRange, ModelNotFound, ModelUnsuitable, TokenizerUnsupported
-from ctwl_protocol.partition.members import members
+from ctwl_protocol.partition.reference import members
 from ctwl_protocol.profile import OFFLINE as OFFLINE_PROFILE
 from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.text.positions import positions

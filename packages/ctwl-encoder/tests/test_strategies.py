@@ -21,7 +21,7 @@ from ctwl_encoder.options import MarkingOptions
 from ctwl_protocol.bridge import Branch
 from ctwl_protocol.errors import ModelFailed
 from ctwl_protocol.hashing import ranks
-from ctwl_protocol.partition.members import members
+from ctwl_protocol.partition.reference import members
 
 RNG = np.random.default_rng(11)
 

@@ -111,13 +111,6 @@ def test_another_batch_size_stays_inside_the_profiles_tolerance(offline_proxy: P
     assert variation.max() < inside
 
 
-def test_batches_cover_every_window_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Proxy, "batch_size", 4)
-    proxy = open_proxy(VANILLA)
-    rows = [rows for rows, weights in proxy.batches(np.zeros((10, 10), dtype=np.int64)) if len(weights)]
-    assert [(r.start, r.stop) for r in rows] == [(0, 4), (4, 8), (8, 10)]
-
-
 def test_without_a_proxy_lm_every_token_weighs_the_same() -> None:
     vanilla = open_proxy(VANILLA)
     weights = vanilla.weights(np.zeros((2, 10), dtype=np.int64))

@@ -19,7 +19,7 @@ from ctwl_decoder import Decoder
 from ctwl_decoder.report.html import html_report
 from ctwl_decoder.words import say
 from ctwl_protocol import Profile, hashing
-from ctwl_protocol.partition.members import members
+from ctwl_protocol.partition.reference import members
 from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_services.serve.limits import Limits
 

@@ -1,1 +1,1 @@
-"""The partition of the vocabulary: the reference, a faster way to all members, the toy weights (spec section 7)."""
+"""The partition of the vocabulary: the reference, and the toy weights (spec section 7)."""

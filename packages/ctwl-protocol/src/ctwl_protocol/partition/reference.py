@@ -1,8 +1,7 @@
 """The partition: exact integers after the proxy (spec section 7).
 
-This is the reference, in NumPy, written to be read beside the specification. For speed, :mod:`.members` finds members
-without sorting, readers pass over the vocabulary once for all colours, and writers compute weights on the device that
-has the logits; the tests hold them equal.
+This is the reference, in NumPy, written to be read beside the specification. For speed, writers compute weights
+and find members on the device that has the logits; the tests hold them equal. Readers ask for rivals alone.
 
 In the order of rank, a token is a member of ``V(c, a)`` if the weight ranked before it is less than ``sigma`` of the
 total weight.

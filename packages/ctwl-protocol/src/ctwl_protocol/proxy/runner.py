@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from functools import cache, partial
 from pathlib import Path
@@ -226,12 +226,6 @@ class Proxy:
         tokenizer = self.profile.tokenizer
         check_ids(prefixes, tokenizer.vocabulary)
         return self._writer().weights(prefixes, tokenizer.vocabulary, tokenizer.special, self.profile.weight_bits)
-
-    def batches(self, prefixes: NDArray[np.int64]) -> Iterator[tuple[slice, NDArray[np.uint32]]]:
-        """Weights of any number of prefixes, ``batch_size`` at a time, each with the slice of rows it is for."""
-        for start in range(0, len(prefixes), self.batch_size):
-            rows = slice(start, min(start + self.batch_size, len(prefixes)))
-            yield rows, self.weights(prefixes[rows])
 
     # ---- without a proxy LM ----
 
