@@ -14,7 +14,7 @@ from ctwl_decoder.report.wording import held_back, not_tried, why_none
 from ctwl_decoder.words import say
 from ctwl_protocol import get_profile
 from ctwl_protocol.errors import ProxyNotFound
-from ctwl_protocol.profile import OFFLINE, STANDARD, read_by_default
+from ctwl_protocol.profile import OFFLINE, STANDARD, TOY, read_by_default
 from ctwl_protocol.proxy import Proxy, open_proxy
 
 RECORDED = recorded_texts.HALF
@@ -72,6 +72,14 @@ def test_the_p_value_pays_for_each_profile(capsys: pytest.CaptureFixture[str]) -
     assert two["spans"][0]["p_value"] == two["p_value"] and two["alpha"] == one["alpha"]
     assert [each["name"] for each in two["profiles"]] == [STANDARD, OFFLINE]
     assert [each["name"] for each in one["profiles"]] == [OFFLINE]
+
+
+def test_profiles_of_one_name_are_told_apart() -> None:
+    """Only published names are taken: two private profiles, such as an old key's and a new one's, may share a name."""
+    toy, name = get_profile(TOY), "com.example.mark.1"
+    profiles = [toy.model_copy(update={"name": name, "key": bytes([key] * 32)}) for key in (1, 2)]
+    report = Decoders.open(profiles).decode(PLAIN[:200], score="light")
+    assert report.profile_digest in [profile.digest for profile in profiles] and len(report.profiles) == 2
 
 
 def test_another_profile_shows_no_code(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

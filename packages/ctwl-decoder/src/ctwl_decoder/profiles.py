@@ -121,7 +121,7 @@ class Decoders:
         analyses = [reading.analysis() if reading.begun else None for reading in readings]
         reports = [analysis.report if analysis else None for analysis in analyses]
         report = self._of_all(reports, search, missing)
-        (clearest,) = (each for each in analyses if each and each.report.profile == report.profile)
+        (clearest,) = (each for each in analyses if each and each.report.profile_digest == report.profile_digest)
         return replace(clearest, report=report)
 
     def _read(self, readings: Sequence[Reading], progress: Progress) -> dict[str, CTWLError]:
