@@ -386,6 +386,7 @@ def test_every_splitting_rule_is_told_from_the_others(folder: Path, rule: str) -
         (GPT2_CONFIG, {"layer_norm_epsilon": float("nan")}),
         (LLAMA_CONFIG, {"rope_scaling": {"rope_type": "llama3", "factor": 8.0}}),
         (LLAMA_CONFIG, {"rope_parameters": {"rope_type": "llama3", "rope_theta": 10000.0}}),
+        (LLAMA_CONFIG, {"rope_parameters": {"rope_theta": 0}}),
         (LLAMA_CONFIG, {"rope_parameters": {"rope_theta": 0.5}}),
         (LLAMA_CONFIG, {"rope_parameters": {"rope_theta": float("inf")}}),
         (LLAMA_CONFIG, {"rope_parameters": [1]}),

@@ -72,7 +72,7 @@ def _architecture(config: Mapping[str, Any]) -> GPT2 | Llama:
         raise ProxyMalformed(f"config.json says model_type = {str(family)[:80]}; a proxy LM is of {' or '.join(NAMES)}")
     rope = _MAP.validate_python(config.get("rope_parameters") or {})  # transformers before 5 has none
     settings = {**_DEFAULTS[family], **config}
-    settings["rope_theta"] = rope.get("rope_theta") or settings.get("rope_theta")
+    settings["rope_theta"] = rope.get("rope_theta", settings.get("rope_theta"))
     stated = {ours: settings[theirs] for ours, theirs in NAMES[family].items() if settings.get(theirs) is not None}
     if family == "llama":
         stated.setdefault("key_value_heads", stated.get("heads"))
