@@ -66,8 +66,7 @@ def find_files(profile: Profile, path: str | Path | None = None, *, fetch: bool 
     carrier = _carrier(profile)
     if carrier is not None:
         return _unpacked(profile, carrier, path, fetch)
-    stated = [profile.tokenizer.vocab, profile.tokenizer.merges]
-    stated += [profile.proxy.weights] if isinstance(profile.proxy, ProxyModel) else []
+    stated = _published(profile)
     paths = [_locate(profile, file, path, fetch) for file in stated]
     for place, file in zip(paths, stated, strict=True):
         verify(place, file)
@@ -140,12 +139,12 @@ def _carrier(profile: Profile) -> ProxyFile | None:
     return profile.proxy.carrier
 
 
-def _published(profile: Profile) -> list[str]:
-    """The names of all files that a profile's source has for it."""
+def _published(profile: Profile) -> list[ProxyFile]:
+    """All files that a profile's source has for it."""
     if carrier := _carrier(profile):
-        return [carrier.name]
+        return [carrier]
     weights = [profile.proxy.weights] if isinstance(profile.proxy, ProxyModel) else []
-    return [file.name for file in (profile.tokenizer.vocab, profile.tokenizer.merges, *weights)]
+    return [profile.tokenizer.vocab, profile.tokenizer.merges, *weights]
 
 
 def _locate(profile: Profile, file: ProxyFile, path: str | Path | None, fetch: bool) -> Path:
@@ -186,7 +185,8 @@ def _from_hub(profile: Profile, source: HubSource, file: ProxyFile, fetch: bool)
             return Path(download())
     except Exception as error:  # hub clients raise many types; all mean that the file is not to be had
         reason = f"the hub did not give it ({first_line(error)})"
-    how = f"hf download {source.repository} {' '.join(_published(profile))} --revision {source.revision}"
+    names = " ".join(each.name for each in _published(profile))
+    how = f"hf download {source.repository} {names} --revision {source.revision}"
     raise ProxyNotFound(
         f"{file.name} of {source.repository} is not in the local cache and {reason}; where there is a "
         f"network, fetch it with: {how}. "

@@ -8,7 +8,6 @@ import struct
 from collections.abc import Mapping
 from math import prod
 from pathlib import Path
-from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +15,6 @@ from numpy.typing import NDArray
 from ..errors import ProxyMalformed, ProxyNotFound
 from ..files import open_file, what_helps
 from ..profile.document import GPT2, Architecture, Llama
-
-
-class _Shaped(Protocol):
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-
-
-T = TypeVar("T", bound=_Shaped)
 
 # Old checkpoints hold causal masks as bytes or booleans.
 _KINDS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "U8": "u1", "BOOL": "u1"}
@@ -75,12 +66,8 @@ def tensors_digest(tensors: Mapping[str, NDArray[np.float32]]) -> bytes:
         array, encoded = tensors[name], name.encode()
         digest.update(struct.pack("<I", len(encoded)) + encoded)
         digest.update(struct.pack(f"<I{array.ndim}Q", array.ndim, *array.shape))
-        digest.update(_bytes(array))
+        digest.update(np.ascontiguousarray(array, "<f4").reshape(-1).view(np.uint8).data)
     return digest.digest()
-
-
-def _bytes(array: NDArray[np.float32]) -> memoryview:
-    return np.ascontiguousarray(array, "<f4").reshape(-1).view(np.uint8).data
 
 
 def tensor_shapes(architecture: Architecture) -> dict[str, tuple[int, ...]]:
@@ -120,7 +107,7 @@ def tensor_shapes(architecture: Architecture) -> dict[str, tuple[int, ...]]:
     return shapes | each
 
 
-def fitting(architecture: Architecture, tensors: Mapping[str, T]) -> dict[str, T]:
+def fitting(architecture: Architecture, tensors: Mapping[str, NDArray[np.float32]]) -> dict[str, NDArray[np.float32]]:
     """An architecture's tensors under the names of :func:`tensor_shapes`.
 
     Args:
@@ -141,7 +128,7 @@ def fitting(architecture: Architecture, tensors: Mapping[str, T]) -> dict[str, T
     if "lm_head.weight" not in shapes:
         named.pop("lm_head.weight", None)
     for name in sorted(shapes.keys() | named.keys()):
-        stated, shape = shapes.get(name), tuple(named[name].shape) if name in named else None
+        stated, shape = shapes.get(name), named[name].shape if name in named else None
         if shape != stated:
             raise ProxyMalformed(
                 f"tensor {name}: the architecture has {_shape(stated)}, the weights have {_shape(shape)}; give the "
