@@ -6,7 +6,7 @@ Both read as hostile: bytes are bounded, nothing is converted, unknown fields ar
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Annotated, Any, Literal, Self, TypeVar, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -34,13 +34,27 @@ _Place = Annotated[int, Field(ge=0, le=MAX_TEXT)]
 _Pair = Annotated[tuple[_Place, _Place], as_tuple]
 _Days = Annotated[int, Field(ge=0, le=NUMBERS.asking.days)]
 
-_WHOLE = ConfigDict(json_schema_serialization_defaults_required=True)
-"""What is written has every field."""
 
-_Message = TypeVar("_Message", bound=Part)
+class _Message(Part):
+    """What the two sides send each other."""
+
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)  # what is written has every field
+
+    @classmethod
+    def _of(cls, value: dict[str, Any], malformed: type[AnswerMalformed | QuestionMalformed]) -> Self:
+        if missing := [name for name in cls.model_fields if name not in value]:
+            raise malformed(f"the field {missing[0]} is missing")
+        try:
+            return cls.model_validate(value)
+        except ValidationError as error:
+            raise malformed(f"spec section 20 says what is asked and answered: {describe_error(error)}") from error
+
+    def to_bytes(self) -> bytes:
+        """The message as JSON in UTF-8."""
+        return self.model_dump_json().encode()
 
 
-class Question(Part):
+class Question(_Message):
     """What a detector is asked.
 
     Attributes:
@@ -50,8 +64,6 @@ class Question(Part):
         level: the highest rate of false alarms at which the text is called found.
         keep_days: how many days the text may be kept.
     """
-
-    model_config = _WHOLE
 
     format: Literal["ctwl-question/1"] = QUESTION
     provider: ProviderCode
@@ -75,14 +87,10 @@ class Question(Part):
             raise FormatUnknown(f"this detector knows {QUESTION} alone; ask in that form")
         if isinstance(text := value.get("text"), str) and len(text) > MAX_TEXT:
             raise QuestionTooLarge(f"a text has at most {MAX_TEXT:,} characters; ask about a passage")
-        return _parsed(cls, value, QuestionMalformed)
-
-    def to_bytes(self) -> bytes:
-        """The question as JSON in UTF-8."""
-        return self.model_dump_json().encode()
+        return cls._of(value, QuestionMalformed)
 
 
-class Answer(Part):
+class Answer(_Message):
     """What a detector answers.
 
     Attributes:
@@ -96,8 +104,6 @@ class Answer(Part):
         kept_days: how many days the text is kept.
         says: words for people.
     """
-
-    model_config = _WHOLE
 
     format: Literal["ctwl-answer/1"] = ANSWER
     provider: ProviderCode
@@ -133,7 +139,7 @@ class Answer(Part):
         """
         if len(data) > MAX_ANSWER:
             raise AnswerMalformed(f"an answer has at most {MAX_ANSWER >> 10} KiB")
-        answer = _parsed(cls, _object(data, AnswerMalformed), AnswerMalformed)
+        answer = cls._of(_object(data, AnswerMalformed), AnswerMalformed)
         answer.check(question)
         return answer
 
@@ -148,10 +154,6 @@ class Answer(Part):
         ):
             if not good:
                 raise AnswerMalformed(f"the answer contradicts itself or its question: {why}")
-
-    def to_bytes(self) -> bytes:
-        """The answer as JSON in UTF-8."""
-        return self.model_dump_json().encode()
 
 
 class Refusal(BaseModel):
@@ -174,14 +176,3 @@ def _object(data: bytes, malformed: type[AnswerMalformed | QuestionMalformed]) -
     if not isinstance(value, dict):
         raise malformed("the body is no JSON object")
     return value
-
-
-def _parsed(
-    model: type[_Message], value: dict[str, Any], malformed: type[AnswerMalformed | QuestionMalformed]
-) -> _Message:
-    if missing := [name for name in model.model_fields if name not in value]:
-        raise malformed(f"the field {missing[0]} is missing")
-    try:
-        return model.model_validate(value)
-    except ValidationError as error:
-        raise malformed(f"spec section 20 says what is asked and answered: {describe_error(error)}") from error
