@@ -23,7 +23,7 @@ from ctwl_decoder.command import main
 from ctwl_decoder.options import STRONG
 from ctwl_decoder.report.html import html_report
 from ctwl_decoder.report.interpretation import Interpreter
-from ctwl_decoder.report.signposts import resolve_code, resolve_provider, signpost
+from ctwl_decoder.report.signposts import signpost
 from ctwl_decoder.report.terminal import show
 from ctwl_decoder.words import say
 from ctwl_operations.registry import drafts
@@ -34,6 +34,7 @@ from ctwl_protocol.proxy import open_proxy
 from ctwl_protocol.registry import Envelope, Registry, Root, Trusted, bundled, keys
 from ctwl_protocol.registry.store import save_trusted
 from ctwl_protocol.registry.workflow import begin
+from ctwl_services.resolve.resolution import resolve_code, resolve_provider
 
 OFFLINE = "org.ctwl.smollm2-135m.1"
 RECORDED = recorded_texts.HALF  # provider 700, version 9, nonce 21

@@ -2,10 +2,10 @@
 
 from .analysis import Analysis
 from .model import Data, Outcome, Report, Signpost
-from .signposts import Resolution, resolve_code, resolve_provider, signpost
+from .signposts import signpost
 from .wording import caveats, describe, format_p_value, headline, not_here, why_none
 
 __all__ = [
-    "Analysis", "Data", "Outcome", "Report", "Resolution", "Signpost", "caveats", "describe", "format_p_value",
-    "headline", "not_here", "resolve_code", "resolve_provider", "signpost", "why_none",
+    "Analysis", "Data", "Outcome", "Report", "Signpost", "caveats", "describe", "format_p_value",
+    "headline", "not_here", "signpost", "why_none",
 ]  # fmt: skip

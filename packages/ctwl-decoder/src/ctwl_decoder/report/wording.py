@@ -182,13 +182,6 @@ def read_better(name: str, reading_model: str) -> str:
     return say("read-better", reading_model=reading_model, name=name, option=option)
 
 
-def no_detector(provider: int, name: str | None, state: str) -> str:
-    """Why there is no signpost for a provider."""
-    if name is None:
-        return say("report-no-provider", provider=provider)
-    return say("report-revoked" if state == "revoked" else "report-no-detector", name=name)
-
-
 def files_missing(light: Report, error: ProxyNotFound) -> str:
     """Why a text was not read whole by a profile that was named, in short lines.
 

@@ -19,12 +19,14 @@ from collections.abc import Sequence
 from ctwl_decoder.errors import OptionOutOfRange
 from ctwl_decoder.files import read_text
 from ctwl_decoder.options import add_alpha, add_proxy_options, named_profiles
-from ctwl_decoder.report import Report, Resolution, headline, resolve_code, resolve_provider
+from ctwl_decoder.report import Report, headline
 from ctwl_protocol import Beacon
 from ctwl_protocol.command import closed_output_is_fine, command_parser, help_in
 from ctwl_protocol.environment import PROXY, REGISTRY
 from ctwl_protocol.profile import has_public_key
 from ctwl_protocol.registry import Trusted, load_trusted
+
+from .resolution import Resolution, resolve_code, resolve_provider
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -15,13 +15,14 @@ from ctwl_decoder import __version__
 from ctwl_decoder.errors import OptionOutOfRange
 from ctwl_decoder.files import words_in
 from ctwl_decoder.kinds import outer_kind
-from ctwl_decoder.report import Analysis, Report, Resolution, resolve_code, resolve_provider
+from ctwl_decoder.report import Analysis, Report
 from ctwl_decoder.report.html import html_report
 from ctwl_protocol.proxy import Proxy
 from ctwl_protocol.registry import ProviderCode
 
 from ..ask.wire import Network
 from ..page.build import policy_of
+from ..resolve.resolution import Resolution, resolve_code, resolve_provider
 from .asking import Consents, add_asking, forms_of
 from .c2pa import add_c2pa
 from .detect import Detection
