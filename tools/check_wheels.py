@@ -115,7 +115,6 @@ def check_reader(there: Environment, folder: Path) -> None:
         sys.exit(f"imported from {where.strip()}, not from the wheel")
     if "test registry" not in there.run("ctwl-registry", "show"):
         sys.exit("the wheel brings no registry")
-    there.run("ctwl-profile", "new", "com.example.mark.1", "--like", PROFILE, "--out", "mine.ctwl")
     marked = (ROOT / "packages/ctwl-decoder/tests/recorded/half.txt").read_text(encoding="utf-8")
     report = json.loads(there.run("ctwl-decode", "--json", "--profile", PROFILE, "-", stdin=marked))
     if (report["read"], report["provider"]) != ("light", 700):
@@ -189,9 +188,10 @@ def check_services(there: Environment) -> None:
 
 
 def check_operations(there: Environment) -> None:
-    """A registry is begun, and proofs are checked."""
+    """A registry is begun, a private profile is made, and proofs are checked."""
     key = there.run("python", "-c", KEEPER, "keygen", "a.key").strip()
     there.run("python", "-c", KEEPER, "init", "--root-key", key, "--registry-key", key, status=2)  # one key, two roles
+    there.run("ctwl-profile", "new", "com.example.mark.1", "--like", PROFILE, "--out", "mine.ctwl")
     there.decode("verify", "--help")
 
 

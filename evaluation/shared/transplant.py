@@ -34,12 +34,12 @@ from transformers.convert_slow_tokenizer import TikTokenConverter
 
 from ctwl_encoder import Encoder
 from ctwl_encoder.models import load_model
+from ctwl_operations.profile.model_folder import read_model
 from ctwl_protocol import Profile, get_profile
 from ctwl_protocol.bridge import Vocabulary, read_vocabulary
 from ctwl_protocol.errors import ProxyNotFound
 from ctwl_protocol.profile import OFFLINE as OFFLINE_PROFILE
 from ctwl_protocol.profile import public_key
-from ctwl_protocol.profile.model_folder import read_model
 from ctwl_protocol.proxy import open_proxy
 from ctwl_protocol.text.normalization import normalize
 

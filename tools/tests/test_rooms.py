@@ -16,7 +16,8 @@ from distributions import ROOT, SOURCES
 
 PUBLIC = {
     "ctwl_protocol": ["asking", "bridge", "canonical", "command", "environment", "errors", "files", "numbers",
-                      "profile", "profile.private", "proxy", "records", "registry", "schema"],
+                      "profile", "profile.document", "profile.private", "proxy", "records", "registry", "schema",
+                      "text.splitting"],
     "ctwl_encoder": ["arguments", "errors", "options"],
     "ctwl_decoder": ["errors", "files", "kinds", "options", "report", "report.html", "words"],
     "ctwl_documents": ["html"],

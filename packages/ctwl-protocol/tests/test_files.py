@@ -17,12 +17,12 @@ from pathlib import Path
 
 import pytest
 
+from ctwl_operations.profile.model_folder import _described
 from ctwl_protocol import get_profile
 from ctwl_protocol.command import run_command
 from ctwl_protocol.errors import CTWLError, FileUnwritable, ProfileUnknown, ProxyMalformed, ProxyNotFound
 from ctwl_protocol.files import atomic_path, locked, read_bounded, write_atomically
 from ctwl_protocol.profile.lookup import load_profile
-from ctwl_protocol.profile.model_folder import _described
 from ctwl_protocol.proxy import find_files, gguf
 from ctwl_protocol.proxy.files import verify
 from ctwl_protocol.proxy.tensors import read_tensors

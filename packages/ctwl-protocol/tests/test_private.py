@@ -15,6 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ctwl_operations.profile.command import _described, main
+from ctwl_operations.profile.model_folder import read_model
+from ctwl_operations.profile.splitting import find_rule
 from ctwl_operations.registry import drafts
 from ctwl_protocol import Profile, environment, get_profile, published_names, secret_file
 from ctwl_protocol.errors import (
@@ -30,8 +33,6 @@ from ctwl_protocol.errors import (
     UserMalformed,
 )
 from ctwl_protocol.profile import GPT2, STANDARD, Llama, ProxyModel, has_public_key, public_key
-from ctwl_protocol.profile.command import _described, main
-from ctwl_protocol.profile.model_folder import read_model
 from ctwl_protocol.profile.private import (
     MAX_USER,
     certificate_of,
@@ -43,7 +44,7 @@ from ctwl_protocol.profile.private import (
 )
 from ctwl_protocol.registry import Envelope, bundled
 from ctwl_protocol.registry.keys import test_key as key_for_tests
-from ctwl_protocol.text.splitting import SPLITS, build_bpe, find_rule
+from ctwl_protocol.text.splitting import SPLITS, build_bpe
 
 PUBLIC = get_profile("org.ctwl.smollm2-135m.1")
 OWN = new_private("com.example.mark.1", PUBLIC)

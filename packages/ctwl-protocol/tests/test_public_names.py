@@ -4,13 +4,13 @@ import subprocess
 import sys
 
 
-def test_profiles_the_registry_and_both_commands_need_neither_torch_nor_numba() -> None:
+def test_profiles_the_registry_and_their_commands_need_neither_torch_nor_numba() -> None:
     code = """
 import sys
 import numpy
+from ctwl_operations.profile.command import main as profile
 from ctwl_protocol import get_profile
 from ctwl_protocol.partition.toy import toy_weights
-from ctwl_protocol.profile.command import main as profile
 from ctwl_protocol.registry.command import main as registry
 
 toy_weights(numpy.zeros((1, 4), int), get_profile("org.ctwl.toy.1").tokenizer.vocabulary)

@@ -1,1 +1,1 @@
-"""What operators do around marked texts: choose a strategy, audit a log, keep a registry, prove a private code."""
+"""What operators do around marked texts: plan, audit, keep a registry, make private profiles, prove their codes."""

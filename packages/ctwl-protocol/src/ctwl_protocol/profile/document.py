@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -86,6 +87,19 @@ class Llama(Part):
 
 
 Architecture = Annotated[GPT2 | Llama, Field(discriminator="family")]
+
+TRANSFORMERS_NAMES: Mapping[str, Mapping[str, str]] = {
+    "gpt2": {
+        "layers": "n_layer", "heads": "n_head", "width": "n_embd", "positions": "n_positions", "rows": "vocab_size",
+        "norm_epsilon": "layer_norm_epsilon",
+    },
+    "llama": {
+        "layers": "num_hidden_layers", "heads": "num_attention_heads", "key_value_heads": "num_key_value_heads",
+        "width": "hidden_size", "feed_forward": "intermediate_size", "positions": "max_position_embeddings",
+        "rows": "vocab_size", "norm_epsilon": "rms_norm_eps", "tied": "tie_word_embeddings", "rope_theta": "rope_theta",
+    },
+}  # fmt: skip
+"""What transformers calls the numbers of each family."""
 
 
 class ProxyModel(Part):

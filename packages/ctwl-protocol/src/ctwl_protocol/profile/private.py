@@ -43,7 +43,7 @@ def new_private(name: str, like: Profile, model: tuple[Tokenizer, ProxyModel] | 
     Args:
         name: a domain of the owner in reverse, then a version.
         like: the profile with the numbers to take, and with the proxy where no model is given.
-        model: the provider's own proxy LM, from :func:`ctwl_protocol.profile.model_folder.read_model`.
+        model: the provider's own proxy LM, as ``read_model`` of ctwl-operations reads it.
 
     Raises:
         ProfileMalformed: the name is no profile name; the numbers do not fit the model.

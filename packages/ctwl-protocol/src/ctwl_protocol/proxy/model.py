@@ -21,8 +21,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausa
 from transformers.pytorch_utils import Conv1D
 
 from ..errors import DeviceUnavailable
-from ..profile.document import GPT2, Architecture, Profile, ProxyModel
-from ..profile.model_folder import NAMES
+from ..profile.document import GPT2, TRANSFORMERS_NAMES, Architecture, Profile, ProxyModel
 from .files import load_tensors
 from .forward import Arithmetic
 from .tensors import fitting
@@ -43,7 +42,8 @@ def load_proxy_model(profile: Profile, path: str | Path | None = None) -> Causal
 
 
 def _config(architecture: Architecture) -> GPT2Config | LlamaConfig:
-    named = {theirs: getattr(architecture, ours) for ours, theirs in NAMES[architecture.family].items()}
+    names = TRANSFORMERS_NAMES[architecture.family]
+    named = {theirs: getattr(architecture, ours) for ours, theirs in names.items()}
     epsilon = architecture.norm_epsilon[0] / architecture.norm_epsilon[1]
     no_tokens = {"bos_token_id": None, "eos_token_id": None, "pad_token_id": None}
     if isinstance(architecture, GPT2):

@@ -26,14 +26,16 @@ import argparse
 import json
 from collections.abc import Sequence
 
-from ..command import closed_output_is_fine, command_parser, help_in, run_command
-from ..environment import PASSPHRASE, REGISTRY
-from ..registry.store import OFFERED, trusted_with
-from ..text.splitting import SPLITS
-from .document import Profile, ProxyModel, ToyProxy
-from .lookup import STANDARD, get_profile, has_public_key
+from ctwl_protocol import STANDARD, Profile, get_profile
+from ctwl_protocol.command import closed_output_is_fine, command_parser, help_in, run_command
+from ctwl_protocol.environment import PASSPHRASE, REGISTRY
+from ctwl_protocol.profile import ProxyModel, has_public_key
+from ctwl_protocol.profile.document import ToyProxy
+from ctwl_protocol.profile.private import certificate_of, certified, commitment, for_user, new_private, write_private
+from ctwl_protocol.registry import OFFERED, trusted_with
+from ctwl_protocol.text.splitting import SPLITS
+
 from .model_folder import read_model
-from .private import certificate_of, certified, commitment, for_user, new_private, write_private
 
 
 def _parser() -> argparse.ArgumentParser:

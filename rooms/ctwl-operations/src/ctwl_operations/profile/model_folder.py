@@ -15,11 +15,21 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from ..errors import ProxyMalformed, ProxyNotFound
-from ..files import open_file, read_bounded, what_helps
-from ..schema import describe_error
-from ..text.splitting import SplittingRule, find_rule
-from .document import GPT2, Architecture, Llama, ProxyFile, ProxyModel, Tokenizer
+from ctwl_protocol.errors import ProxyMalformed, ProxyNotFound
+from ctwl_protocol.files import open_file, read_bounded, what_helps
+from ctwl_protocol.profile.document import (
+    GPT2,
+    TRANSFORMERS_NAMES,
+    Architecture,
+    Llama,
+    ProxyFile,
+    ProxyModel,
+    Tokenizer,
+)
+from ctwl_protocol.schema import describe_error
+from ctwl_protocol.text.splitting import SplittingRule
+
+from .splitting import find_rule
 
 _MAX_CONFIG = 1 << 20
 _MAX_TOKENIZER = 1 << 25
@@ -33,18 +43,6 @@ _WRITTEN_BY = {
 }
 """How to write a missing file: save_pretrained of transformers 5 does not write them all."""
 
-
-_LLAMA_NAMES = {
-    "layers": "num_hidden_layers", "heads": "num_attention_heads", "key_value_heads": "num_key_value_heads",
-    "width": "hidden_size", "feed_forward": "intermediate_size", "positions": "max_position_embeddings",
-    "rows": "vocab_size", "norm_epsilon": "rms_norm_eps", "tied": "tie_word_embeddings", "rope_theta": "rope_theta",
-}  # fmt: skip
-_GPT2_NAMES = {
-    "layers": "n_layer", "heads": "n_head", "width": "n_embd", "positions": "n_positions", "rows": "vocab_size",
-    "norm_epsilon": "layer_norm_epsilon",
-}  # fmt: skip
-NAMES: Mapping[str, Mapping[str, str]] = {"gpt2": _GPT2_NAMES, "llama": _LLAMA_NAMES}
-"""What transformers calls the numbers of each family."""
 
 _DEFAULTS: Mapping[str, Mapping[str, object]] = {
     "gpt2": {"layer_norm_epsilon": 1e-5},
@@ -68,12 +66,14 @@ def _architecture(config: Mapping[str, Any]) -> GPT2 | Llama:
         ValidationError: a number is missing, or of another kind.
     """
     family = config.get("model_type")
-    if not isinstance(family, str) or family not in NAMES:
-        raise ProxyMalformed(f"config.json says model_type = {str(family)[:80]}; a proxy LM is of {' or '.join(NAMES)}")
+    if not isinstance(family, str) or family not in TRANSFORMERS_NAMES:
+        known = " or ".join(TRANSFORMERS_NAMES)
+        raise ProxyMalformed(f"config.json says model_type = {str(family)[:80]}; a proxy LM is of {known}")
     rope = _MAP.validate_python(config.get("rope_parameters") or {})  # transformers before 5 has none
     settings = {**_DEFAULTS[family], **config}
     settings["rope_theta"] = rope.get("rope_theta", settings.get("rope_theta"))
-    stated = {ours: settings[theirs] for ours, theirs in NAMES[family].items() if settings.get(theirs) is not None}
+    names = TRANSFORMERS_NAMES[family].items()
+    stated = {ours: settings[theirs] for ours, theirs in names if settings.get(theirs) is not None}
     if family == "llama":
         stated.setdefault("key_value_heads", stated.get("heads"))
     width, heads = _SIZE.validate_python(stated.get("width")), _SIZE.validate_python(stated.get("heads"))
