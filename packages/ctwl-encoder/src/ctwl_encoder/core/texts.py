@@ -74,8 +74,8 @@ class Columns(NamedTuple):
             "recent": (texts, keep),
             "carried": (texts, slots),
             "sets": (texts, slots),
+            "offered": (texts, MOST_PATHS, 3),
         }
-        shapes["offered"] = (texts, MOST_PATHS, 3)
         kinds = {"ended": np.bool_, "carried": np.uint32, "strength": np.float64} | dict.fromkeys(whole, np.int64)
         made: Iterator[Any] = (
             np.zeros(shapes.get(name, texts), dtype=kinds.get(name, np.int32)) for name in cls._fields

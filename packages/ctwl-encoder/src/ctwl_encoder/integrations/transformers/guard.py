@@ -7,7 +7,6 @@ ours out, and ask nothing of ours. So their methods are replaced by ones that lo
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +18,7 @@ from ...errors import StrategyUnsuitable
 from .config import CTWLWatermarkingConfig
 from .in_turn import WatermarksInTurn
 from .processor import CTWLLogitsProcessor, ProcessorConfig
-from .sampling import NO_CONTINUOUS_BATCHING
+from .sampling import NO_CONTINUOUS_BATCHING, variables_of_callers
 
 _OURS = (CTWLWatermarkingConfig, WatermarksInTurn, ProcessorConfig, CTWLLogitsProcessor)
 
@@ -33,10 +32,7 @@ def _has_ours(given: Any) -> bool:
 
 def _nearest(name: str, kind: type) -> Any:
     """The variable of this name and kind in the nearest of the calling functions that has one; None where none has."""
-    frame = inspect.currentframe()
-    while frame is not None and not isinstance(frame.f_locals.get(name), kind):
-        frame = frame.f_back
-    return frame and frame.f_locals[name]
+    return next((known[name] for known in variables_of_callers() if isinstance(known.get(name), kind)), None)
 
 
 def _guarded_batches(method: Callable[..., Any]) -> Callable[..., Any]:

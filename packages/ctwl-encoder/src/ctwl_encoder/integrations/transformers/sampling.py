@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -84,6 +85,14 @@ class Sampling:
             ) from error
 
 
+def variables_of_callers() -> Iterator[dict[str, Any]]:
+    """The variables of each function that is running, the nearest first."""
+    frame = inspect.currentframe()
+    while frame is not None:
+        yield frame.f_locals
+        frame = frame.f_back
+
+
 def sampling_of_the_call() -> Sampling | None:
     """How the call of ``generate`` chooses tokens that is running; None where that is not known.
 
@@ -95,15 +104,12 @@ def sampling_of_the_call() -> Sampling | None:
         StrategyUnsuitable: see :meth:`Sampling.of`.
     """
     found: GenerationConfig | None = None
-    frame = inspect.currentframe()
-    while frame is not None:
-        known = frame.f_locals
+    for known in variables_of_callers():
         if found is None and isinstance(known.get("generation_config"), GenerationConfig):
             found = known["generation_config"]
         if found is not None and "custom_generate" in known:  # the frame of `generate` itself
             own_loop = known["custom_generate"] is not None
             return None if own_loop else Sampling.of(found, known.get("assistant_model"))
-        frame = frame.f_back
     return None  # a loop of the caller's own, whatever its variables are called
 
 
@@ -112,9 +118,8 @@ def warpers_around() -> tuple[list[LogitsProcessor], list[LogitsProcessor]]:
 
     Both are empty where that is not known: the caller's frames are searched, as above.
     """
-    frame = inspect.currentframe()
-    while frame is not None:
-        ran, running = frame.f_locals.get("self"), frame.f_locals.get("processor")
+    for known in variables_of_callers():
+        ran, running = known.get("self"), known.get("processor")
         if isinstance(ran, LogitsProcessorList) and running in ran:
             place = ran.index(running)
             before, after = (
@@ -122,7 +127,6 @@ def warpers_around() -> tuple[list[LogitsProcessor], list[LogitsProcessor]]:
                 for part in (ran[:place], ran[place + 1 :])
             )
             return before, after
-        frame = frame.f_back
     return [], []
 
 
