@@ -295,17 +295,6 @@ def strategy_for(strategy: Strategy | None, temperature: float) -> Strategy:
     return strategy
 
 
-LEAST_TOP_P = 0.01
-"""Below this top-p, hardly ever a second token is left. Chosen by hand; callers that want no chance give 0 or 1e-6."""
-
-
-def only_the_likeliest(top_k: int | None, top_p: float | None, min_p: float | None) -> str | None:
-    """The setting that leaves the likeliest token alone, which is greedy decoding by another name; None: none does."""
-    if top_k == 1 or min_p == 1:
-        return "top_k=1" if top_k == 1 else "min_p=1"
-    return f"top_p={top_p}" if top_p is not None and top_p < LEAST_TOP_P else None
-
-
 def default_profile(model: str) -> str:
     """The profile for a model where none is named: the standard one, and for ``smollm2`` the offline one."""
     return OFFLINE_PROFILE if model.lower() == OFFLINE_MODEL else STANDARD

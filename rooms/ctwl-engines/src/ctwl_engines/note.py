@@ -14,7 +14,7 @@ from pydantic import Field
 
 from ctwl_encoder import warn_of_short_text
 from ctwl_encoder.errors import OptionOutOfRange
-from ctwl_encoder.options import Options, only_the_likeliest
+from ctwl_encoder.options import Options
 from ctwl_protocol import get_profile
 
 from .log import began, log_of, unmarked
@@ -29,6 +29,9 @@ _RANDOM = 1 << 62
 
 TRUNCATION = "top_k", "top_p", "min_p"
 """What leaves tokens out before one is drawn, as the engines and :class:`Note` name it."""
+
+_LEAST_TOP_P = 0.01
+"""Below this top-p, hardly ever a second token is left. Chosen by hand; callers that want no chance give 0 or 1e-6."""
 
 
 def without_note(given: dict[str, Any] | None) -> dict[str, Any]:
@@ -62,6 +65,11 @@ def admitted(
     if request is None and log is not None:
         log.write([unmarked(policy, name, policy.why_unmarked(given, fixed_form=fixed_form))] * texts)
     return request
+
+
+def only_the_likeliest(top_k: int | None, top_p: float | None, min_p: float | None) -> bool:
+    """Whether a truncation leaves the likeliest token alone, which is greedy decoding by another name."""
+    return top_k == 1 or min_p == 1 or (top_p is not None and top_p < _LEAST_TOP_P)
 
 
 def temperature_of(params: Any) -> float:

@@ -14,12 +14,11 @@ import llama_cpp
 
 from ctwl_encoder import PROMPT_TOKENS, Marker, Strategy, host_marker
 from ctwl_encoder.errors import ExtraMissing, OptionOutOfRange, StrategyUnsuitable
-from ctwl_encoder.options import only_the_likeliest
 from ctwl_protocol.bridge import Bridge
 from ctwl_protocol.proxy import open_proxy
 
 from ..log import log_of
-from ..note import TRUNCATION, Note, admitted
+from ..note import TRUNCATION, Note, admitted, only_the_likeliest
 from ..policy import Policy
 from ..request import Asked
 from .sampling import MarkedSampler, MarkedText
