@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import io
 import json
 import sys
 import warnings
@@ -211,10 +210,7 @@ def _warn(written: Generation, messages: list[str]) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
-    argv = list(sys.argv[1:] if argv is None else argv)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8")  # what ctwl-decode reads, whatever the locale
-    return run_command("ctwl-encode", lambda: _run(argv))
+    return run_command("ctwl-encode", lambda: _run(list(sys.argv[1:] if argv is None else argv)))
 
 
 def _run(argv: list[str]) -> int:
