@@ -36,13 +36,11 @@ class Sampling:
         temperature: of sampling; 0 for greedy decoding and beams, as :func:`ctwl_encoder.options.strategy_for` has it.
         longest: tokens of the longest text, or of prompt and text where only those have a bound; by the option's name.
         is_draft: whether an assistant model writes, whose tokens another model accepts or refuses.
-        watermark: the watermarking config of the call.
     """
 
     temperature: float
     longest: tuple[str, int] | None = None
     is_draft: bool = False
-    watermark: Any = None
 
     @classmethod
     def of(cls, given: GenerationConfig, assistant: Any = None) -> Self | None:
@@ -68,7 +66,6 @@ class Sampling:
             temperature if sampled else 0.0,
             next((bound for bound in bounds if bound[1]), None),
             is_draft=bool(given.is_assistant),
-            watermark=given.watermarking_config,
         )
 
     def strategy(self, named: Strategy | None) -> Strategy:
