@@ -17,7 +17,6 @@ from pathlib import Path
 
 import pytest
 
-from ctwl_operations.profile.model_folder import _described
 from ctwl_protocol import get_profile
 from ctwl_protocol.command import run_command
 from ctwl_protocol.errors import CTWLError, FileUnwritable, ProfileUnknown, ProxyMalformed, ProxyNotFound
@@ -59,7 +58,6 @@ READERS: dict[str, Callable[[Path], object]] = {
     "a secret": lambda path: read_secret(path, "test"),
     "a file of the proxy": lambda path: verify(path, OFFLINE.tokenizer.vocab),
     "the tensors": read_tensors,
-    "a file of a model": _described,
 }
 
 
