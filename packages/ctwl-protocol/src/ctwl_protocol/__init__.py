@@ -1,6 +1,6 @@
 """CTWL: the open watermark protocol. The profile, hash scheme, partition and codes that both sides share.
 
-Importing this package needs no torch; :mod:`ctwl_protocol.proxy` (extra ``[proxy]``) does.
+Importing this package needs neither torch nor numba; :mod:`ctwl_protocol.proxy` says what it needs.
 """
 
 from .errors import CTWLError

@@ -1,8 +1,7 @@
 """Hash scheme ``ctwl-h1``: integers only, the same on every machine (spec section 6).
 
 One HMAC-SHA256 per distinct context gives a seed; 32-bit mixing does the rest. All arithmetic is unsigned and wraps;
-byte order is little-endian. This module is in NumPy; the decoder does the same in compiled
-loops, too.
+byte order is little-endian. This module is in NumPy; compiled loops of encoder and decoder do the same.
 """
 
 from __future__ import annotations

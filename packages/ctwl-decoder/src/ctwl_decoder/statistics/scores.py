@@ -19,9 +19,8 @@ Some positions are taken to be unmarked, so that one edited token cannot cancel 
 
 A ratio is divided by its mean over the tokens that the language model expects. So for each single code, over texts that
 the model expects, the product of the ratios has the mean 1, see :mod:`.e_value`. The numbers were chosen by hand on
-texts of two models.
-``evaluation/reading/constants.py`` moves each of them, and ``evaluation/reading/models.py`` measures on other texts
-what is found.
+texts of two models. ``evaluation/reading/constants.py`` moves each of them, and ``evaluation/reading/models.py``
+measures on other texts what is found.
 """
 
 from __future__ import annotations

@@ -15,9 +15,9 @@ def check_append_only(old: Registry, new: Registry) -> None:
     These changes are allowed: append an entry, a model or an epoch; change a contact; name, change or take away a
     detector or a reading model; raise the number of a model's nonces; move a state on, from active to retired to
     revoked; set ``until`` once. Nobody may lower that number: texts were written with all nonces that it allowed, and
-    readers have to find them. An appended certificate or epoch
-    may not begin, and a provider may not end, before the old registry's ``issued``, because these times decide what
-    earlier texts mean. Else a thief of the keys could revoke a code for all of the past.
+    readers have to find them. An appended certificate or epoch may not begin, and a provider may not end, before the
+    old registry's ``issued``, because these times decide what earlier texts mean. Else a thief of the keys could revoke
+    a code for all of the past.
 
     Raises:
         RegistryError: ``entry-removed``, ``entry-altered`` or ``entry-backdated``.

@@ -88,7 +88,7 @@ _NOT_NIL = BeforeValidator(_not_nil)
 
 
 class _Shortened(Part):
-    """A map whose fields of :attr:`OPTIONAL` may be left out, and are never nil. Without them its bytes are as ever."""
+    """A map whose fields of :attr:`OPTIONAL` may be left out, and are never nil: older documents keep their bytes."""
 
     OPTIONAL: ClassVar[tuple[str, ...]]
 

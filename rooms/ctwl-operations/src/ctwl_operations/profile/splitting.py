@@ -32,7 +32,7 @@ def find_rule(vocabulary: Mapping[str, int], merges: Sequence[tuple[str, str]], 
         from tokenizers import Tokenizer
     except ImportError as error:
         raise ProxyMalformed(
-            "comparing tokenizers needs the package tokenizers: install ctwl-protocol[proxy], or name the rule"
+            "comparing tokenizers needs the package tokenizers: install ctwl-protocol[light], or name the rule"
         ) from error
     try:
         own = Tokenizer.from_buffer(tokenizer)
