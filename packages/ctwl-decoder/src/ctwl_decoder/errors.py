@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import partial
 
-from ctwl_protocol import CTWLError
+from ctwl_protocol import CTWLError, errors
 
 
 class DecoderError(CTWLError):
@@ -44,11 +43,5 @@ class ExtraMissing(DecoderError):
     """An optional package is needed and not installed."""
 
 
-@contextmanager
-def needing(extra: str, what: str) -> Iterator[None]:
-    """Say which extra to install where an import in this block fails: ``what`` needs it."""
-    try:
-        yield
-    except ImportError as error:
-        told = f"{what} needs {error.name or error}; install it with: pip install 'ctwl-decoder[{extra}]'"
-        raise ExtraMissing(told) from error
+needing = partial(errors.needing, "ctwl-decoder", ExtraMissing)
+"""Takes the extra, and what needs it; see :func:`ctwl_protocol.errors.needing`."""

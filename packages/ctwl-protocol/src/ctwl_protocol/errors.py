@@ -7,6 +7,8 @@ do next. The encoder's and the decoder's own errors derive from the same base, s
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Literal
 
 
@@ -36,6 +38,17 @@ class PackageMissing(CTWLError):
     """A command is in a package that is not installed."""
 
     code = "extra-missing"
+
+
+@contextmanager
+def needing(package: str, missing: type[CTWLError], extra: str, what: str) -> Iterator[None]:
+    """Say which extra of a package of ours to install where an import in this block fails: ``what`` needs it."""
+    try:
+        yield
+    except ImportError as error:
+        raise missing(
+            f"{what} needs {error.name or error}; install it with: pip install '{package}[{extra}]'"
+        ) from error
 
 
 class NonCanonical(CTWLError):
