@@ -714,11 +714,12 @@ def test_a_short_text_need_not_wait_for_a_long_one(small: Proxy) -> None:
 def test_a_cancelled_text_leaves_its_blocks_unread(small: Proxy) -> None:
     gated = Gated(small)
     with thread() as one, ThreadPoolExecutor() as threads:
-        cancelled = turns(gated, one)
+        given_up = threading.Event()
+        cancelled = Turns(gated, one, cancelled=given_up)
         with gated.closed():
             waiting = threads.submit(cancelled, cut(small, 8000))
             until(lambda: gated.sizes)
-            cancelled.cancel()
+            given_up.set()
         assert isinstance(waiting.exception(), RequestCancelled)
         with pytest.raises(RequestCancelled):
             cancelled(cut(small, 8000))
