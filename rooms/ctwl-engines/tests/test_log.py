@@ -253,6 +253,26 @@ def test_an_audit_sums_by_day_and_policy_and_finds_gaps(tmp_path: Path, capsys: 
     assert "1 lines stand twice" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("field", ["line", "tokens", "marked", "left"])
+def test_a_number_that_no_server_writes_breaks_no_audit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], field: str
+) -> None:
+    *lines, end = log_of_a_text(tmp_path / "log")
+    told = {**json.loads(end), field: {"no place to mark": 10**4000} if field == "left" else 10**4000}
+    (tmp_path / "log").write_bytes(b"\n".join([*lines, json.dumps(told).encode()]))
+    assert main(["audit", str(tmp_path / "log")]) == 1
+    assert "1 lines cannot be read" in capsys.readouterr().out
+
+
+def test_words_in_a_log_steer_no_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    *lines, end = log_of_a_text(tmp_path / "log")
+    told = {**json.loads(end), "left": {"\x1b[2J": 10}, "process": "\x1b]0;"}
+    (tmp_path / "log").write_bytes(b"\n".join([*lines, json.dumps(told).encode()]))
+    main(["audit", str(tmp_path / "log")])
+    shown = capsys.readouterr().out
+    assert "\x1b" not in shown and "10, \\x1b[2J" in shown
+
+
 def test_the_beginning_of_a_process_is_missed_too(tmp_path: Path) -> None:
     lines = log_of_a_text(tmp_path / "log")
     summary = Summary.of(lines[2:])

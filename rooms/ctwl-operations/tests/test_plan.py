@@ -33,7 +33,7 @@ from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.errors import OptionOutOfRange
 from ctwl_encoder.models import as_chat
 from ctwl_encoder.options import GenerationOptions
-from ctwl_operations.budget import Budget, Needs
+from ctwl_operations.budget import Budget, needs
 from ctwl_operations.plan.command import _profile_at_hand
 from ctwl_operations.plan.configs import configs
 from ctwl_operations.plan.markings import PLAIN, Marking, default_marking, markings
@@ -107,14 +107,15 @@ def test_the_budget_of_the_evidence_is_told() -> None:
     for said in (
         "200 tokens, in nats: choice 240.0, decided by the mark 110.0; a reader is expected to see 37.0 of it",
         "first tokens 6.0, bridge 4.0. Lost after: repeats 10.0, reader 63.0",
-        f"A reader of all codes needs {Needs.of_all()}.",
-        f"with 64 nonces needs {Needs.of_one()}.",
+        f"A reader of all codes needs {needs(1 << 20, 1 - NUMBERS.search.registered_share)}.",
+        f"with 64 nonces needs {needs(64)}.",
     ):
         assert said in told, told
-    assert f"with 8 nonces needs {Needs.of_one(8)}" in " ".join(sentences(result(30, 31, nonces=8)))
-    assert Needs.of_one().total - Needs.of_one(8).total == pytest.approx(math.log(64 / 8))
-    assert Needs.of_all().level == -math.log(NUMBERS.search.level)
-    assert f"{Needs.of_all()}".startswith(f"{Needs.of_all().total:.1f}: level {-math.log(NUMBERS.search.level):.1f}, ")
+    assert f"with 8 nonces needs {needs(8)}" in " ".join(sentences(result(30, 31, nonces=8)))
+    (many, level, codes, tests), (few, *_) = ([float(n) for n in re.findall(r"\d+\.\d", needs(k))] for k in (64, 8))
+    assert many - few == pytest.approx(math.log(64 / 8), abs=0.11)
+    assert level == pytest.approx(-math.log(NUMBERS.search.level), abs=0.051)
+    assert many == pytest.approx(level + codes + tests, abs=0.2)
 
 
 # figures

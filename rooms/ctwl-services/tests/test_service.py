@@ -7,6 +7,7 @@ import base64
 import gc
 import itertools
 import json
+import math
 import pydoc_data.topics
 import re
 import signal
@@ -381,8 +382,10 @@ def test_a_server_that_stops_tells_those_who_wait(gated: Gated, capfd: pytest.Ca
     assert "Traceback" not in capfd.readouterr().err
 
 
-@pytest.mark.parametrize("bad", [{"tokens": 0}, {"working": -1}, {"body": (1 << 20) + 1}, {"characters": 1 << 30}])
-def test_limits_that_make_no_sense_are_refused(bad: dict[str, int]) -> None:
+@pytest.mark.parametrize(
+    "bad", [{"tokens": 0}, {"working": -1}, {"body": (1 << 20) + 1}, {"characters": 1 << 30}, {"seconds": math.inf}]
+)
+def test_limits_that_make_no_sense_are_refused(bad: dict[str, float]) -> None:
     with pytest.raises(OptionOutOfRange):
         Limits(**bad)  # type: ignore[arg-type]
 
@@ -714,11 +717,12 @@ def test_a_short_text_need_not_wait_for_a_long_one(small: Proxy) -> None:
 def test_a_cancelled_text_leaves_its_blocks_unread(small: Proxy) -> None:
     gated = Gated(small)
     with thread() as one, ThreadPoolExecutor() as threads:
-        cancelled = turns(gated, one)
+        given_up = threading.Event()
+        cancelled = Turns(gated, one, cancelled=given_up)
         with gated.closed():
             waiting = threads.submit(cancelled, cut(small, 8000))
             until(lambda: gated.sizes)
-            cancelled.cancel()
+            given_up.set()
         assert isinstance(waiting.exception(), RequestCancelled)
         with pytest.raises(RequestCancelled):
             cancelled(cut(small, 8000))
@@ -860,6 +864,7 @@ def taken() -> Iterator[str]:
         (["--profile", VANILLA, "--port", "TAKEN"], "cannot-serve"),
         (["--profile", VANILLA, "--port", "99999"], "cannot-serve"),
         (["--profile", VANILLA, "--host", "no.such.host.invalid"], "cannot-serve"),
+        (["--profile", VANILLA, "--host", "no..host"], "cannot-serve"),
         (["--max-tokens", "0"], "option-out-of-range"),
         (["--profile", VANILLA, "--port", "0", "--trust-proxy", "nginx"], "option-out-of-range"),
     ],

@@ -52,7 +52,7 @@ class EndpointEncoder(Implementation):
         self._model = model or ""
 
     def start(self) -> Started:  # noqa: D102 - see Implementation
-        self._model = self._model or self._of(lambda: self._client.get("models"), lambda body: body["data"][0]["id"])
+        self._model = self._model or self._told("GET", "models", lambda found: found["data"][0]["id"])
         return Started(name=f"endpoint {self._model}", version="-", classes=["encoder"], profiles=[self._profile])
 
     def encode(self, request: Encode) -> Encoded:  # noqa: D102 - see Implementation
@@ -67,21 +67,20 @@ class EndpointEncoder(Implementation):
         }
         if self._chat:
             body["messages"] = [{"role": "user", "content": request.prompt}]
-            return Encoded(text=self._post("chat/completions", body, lambda choice: choice["message"]["content"]))
-        body["prompt"] = request.prompt
-        return Encoded(text=self._post("completions", body, lambda choice: choice["text"]))
+            text = self._told("POST", "chat/completions", lambda found: found["choices"][0]["message"]["content"], body)
+        else:
+            body["prompt"] = request.prompt
+            text = self._told("POST", "completions", lambda found: found["choices"][0]["text"], body)
+        return Encoded(text=text)
 
-    def _post(self, path: str, body: dict[str, Any], text_of: Callable[[Any], Any]) -> str:
-        return self._of(lambda: self._client.post(path, json=body), lambda found: text_of(found["choices"][0]))
-
-    def _of(self, send: Callable[[], httpx.Response], pick: Callable[[Any], Any]) -> str:
+    def _told(self, method: str, path: str, pick: Callable[[Any], Any], body: dict[str, Any] | None = None) -> str:
         """One string of a response.
 
         Raises:
             EndpointError: there is none.
         """
         try:
-            response = send()
+            response = self._client.request(method, path, json=body)
             response.raise_for_status()
             found = pick(response.json())
         except httpx.HTTPStatusError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from .classes import CLASSES
 from .results import Report, Result
@@ -16,7 +16,7 @@ def render(report: Report) -> str:
     """The page."""
     environment = Environment(
         loader=PackageLoader(__package__, "."),
-        autoescape=select_autoescape(default=True, default_for_string=True),
+        autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

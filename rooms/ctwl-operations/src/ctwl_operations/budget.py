@@ -6,47 +6,22 @@ import math
 from dataclasses import dataclass
 
 from ctwl_protocol.numbers import NUMBERS
-from ctwl_protocol.records import BEACON_BITS, NONCE_COUNT
+from ctwl_protocol.records import BEACON_BITS
 
 
-@dataclass(frozen=True)
-class Needs:
-    """The evidence that a reader needs to find a code in a whole text, in nats.
+def needs(codes: int, share: float = 1.0) -> str:
+    """The evidence that a reader needs to find one of some codes in a whole text: in nats, and what for.
 
-    Attributes:
-        level: for the level of the test.
-        codes: for the number of codes that are searched.
-        tests: for the other tests, which share the level (spec section 10.2): the scores, the numbers of codes, the
-            windows, and the other set of codes.
+    The level is shared with other tests (spec section 10.2): the scores, the numbers of codes, the windows.
+
+    Args:
+        codes: how many are searched.
+        share: of the level, where these codes share it with others.
     """
-
-    level: float
-    codes: float
-    tests: float
-
-    @classmethod
-    def of_all(cls) -> Needs:
-        """Where all codes are searched, and registered ones by themselves."""
-        return cls._of(1 << BEACON_BITS, 1 - NUMBERS.search.registered_share)
-
-    @classmethod
-    def of_one(cls, nonces: int = NONCE_COUNT) -> Needs:
-        """Where one model version is asked for, whose texts have so many nonces."""
-        return cls._of(nonces, 1.0)
-
-    @classmethod
-    def _of(cls, codes: int, share: float) -> Needs:
-        search = NUMBERS.search
-        share *= search.score_shares["race"] * search.one_code * search.whole
-        return cls(-math.log(NUMBERS.search.level), math.log(codes), -math.log(share))
-
-    @property
-    def total(self) -> float:
-        """All of it."""
-        return self.level + self.codes + self.tests
-
-    def __str__(self) -> str:
-        return f"{self.total:.1f}: level {self.level:.1f}, codes {self.codes:.1f}, tests {self.tests:.1f}"
+    search = NUMBERS.search
+    share *= search.score_shares["race"] * search.one_code * search.whole
+    level, searched, tests = -math.log(search.level), math.log(codes), -math.log(share)
+    return f"{level + searched + tests:.1f}: level {level:.1f}, codes {searched:.1f}, tests {tests:.1f}"
 
 
 @dataclass(frozen=True)
@@ -96,7 +71,7 @@ class Budget:
         return cls((marked + first + elsewhere) / texts, None, *(each / texts for each in sums))
 
 
-def in_words(budget: Budget, nonces: int = NONCE_COUNT) -> list[str]:
+def in_words(budget: Budget, nonces: int) -> list[str]:
     """A budget in sentences.
 
     Args:
@@ -109,6 +84,6 @@ def in_words(budget: Budget, nonces: int = NONCE_COUNT) -> list[str]:
         f"a reader is expected to see {budget.read:.1f} of it.",
         f"Lost before: first tokens {budget.first:.1f}, bridge {budget.bridge:.1f}. Lost after: repeats "
         f"{budget.repeats:.1f}, reader {budget.reader:.1f}, less by a model that is nearer to yours.",
-        f"A reader of all codes needs {Needs.of_all()}.",
-        f"One who asks for one model version with {nonces} nonces needs {Needs.of_one(nonces)}.",
+        f"A reader of all codes needs {needs(1 << BEACON_BITS, 1 - NUMBERS.search.registered_share)}.",
+        f"One who asks for one model version with {nonces} nonces needs {needs(nonces)}.",
     ]

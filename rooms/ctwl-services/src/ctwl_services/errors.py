@@ -107,8 +107,5 @@ class RateExceeded(DecoderError):
     """
 
     def __init__(self, message: str, after: int) -> None:
-        super().__init__(message, after)
+        super().__init__(message)
         self.after = after
-
-    def __str__(self) -> str:
-        return str(self.args[0])

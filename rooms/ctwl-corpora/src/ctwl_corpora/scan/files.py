@@ -151,25 +151,28 @@ def _at(url: str) -> Iterator[CorpusFile]:
         InputUnreadable: it cannot be listed.
         ExtraMissing: a package is not installed that opens it.
     """
-    system, path = _system(url)
-    try:
+    with _store(url) as (system, path):
         system.invalidate_cache()
         found = {path: system.info(path)} if system.isfile(path) else system.find(path, detail=True)
         urls = [str(system.unstrip_protocol(name)) for name in sorted(found)]
-    except Exception as error:  # each kind of store has its own
-        raise InputUnreadable(f"cannot read {url}: {error}") from error
     yield from map(_seen, urls, (found[name] for name in sorted(found)))
 
 
-def _system(url: str) -> tuple[Any, str]:
-    """The file system of a URL, and the path in it."""
+@contextmanager
+def _store(url: str) -> Iterator[tuple[Any, str]]:
+    """The file system of a URL, and the path in it; what fails in the block is an error of ours.
+
+    Raises:
+        InputUnreadable: it cannot be reached or read.
+        ExtraMissing: a package is not installed that opens it.
+    """
     import fsspec
 
     try:
-        return cast(tuple[Any, str], fsspec.core.url_to_fs(url))
+        yield fsspec.core.url_to_fs(url)
     except ImportError as error:
         raise ExtraMissing(f"{url}: {error}") from error
-    except Exception as error:
+    except Exception as error:  # each kind of store has its own
         raise InputUnreadable(f"cannot read {url}: {error}") from error
 
 
@@ -237,8 +240,5 @@ def opened(file: CorpusFile) -> Iterator[IO[bytes]]:
 def _raw(file: CorpusFile) -> IO[bytes]:
     if isinstance(file.place, Path):
         return io.BufferedReader(open_file(file.place).detach(), _BUFFER)
-    system, path = _system(file.place)
-    try:
+    with _store(file.place) as (system, path):
         return cast(IO[bytes], system.open(path, "rb"))
-    except Exception as error:  # each kind of store has its own
-        raise InputUnreadable(f"cannot read {file.name}: {error}") from error

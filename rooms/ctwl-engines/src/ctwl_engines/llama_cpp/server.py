@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from ctwl_encoder.arguments import add_options, check_version
+from ctwl_encoder.arguments import add_options, asked_options, check_version
 from ctwl_encoder.errors import ExtraMissing
 from ctwl_encoder.options import BeaconOptions, MarkingOptions
 from ctwl_protocol import published_names
@@ -59,7 +59,8 @@ def _parser() -> argparse.ArgumentParser:
         help=f"a published profile or a profile file; published: {', '.join(published_names())} "
         f"(default: ${PROFILE.name}, else the standard one)",
     )
-    proxy.add_argument("--proxy", metavar="PATH", help="folder with the proxy LM's files, which only delta asks")
+    files = "folder with the proxy LM's files, which only delta asks"
+    proxy.add_argument("--proxy", dest="proxy_path", metavar="PATH", help=files)
     return parser
 
 
@@ -79,12 +80,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: argparse.Namespace, rest: Sequence[str]) -> int:
     check_version(arguments, _PROG)
-    typed = {name: getattr(arguments, name) for name in (*BeaconOptions.model_fields, *MarkingOptions.model_fields)}
-    typed |= {"profile": arguments.profile, "proxy_path": arguments.proxy}
-    typed |= {name: getattr(arguments, name) for name in ("fixed_forms", "reasoning", "log")}
-    given = {name: value for name, value in typed.items() if value is not None}
-    named = Policy.of_command({**given, "clients": arguments.clients})
-    serve({**named.model_dump(include=set(given)), "clients": named.clients}, rest)
+    policy = asked_options(arguments, Policy)
+    serve({name: getattr(policy, name) for name in policy.model_fields_set}, rest)
     return 0
 
 

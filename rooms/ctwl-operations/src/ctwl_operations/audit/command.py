@@ -15,7 +15,7 @@ from typing import BinaryIO, cast
 from ctwl_encoder import nonces_for
 from ctwl_encoder.errors import OptionOutOfRange
 from ctwl_protocol import CTWLError, get_profile
-from ctwl_protocol.command import closed_output_is_fine, command_parser, run_command
+from ctwl_protocol.command import closed_output_is_fine, command_parser, harmless, run_command
 from ctwl_protocol.files import open_file
 from ctwl_protocol.records import NONCE_COUNT
 
@@ -53,7 +53,10 @@ def main(argv: Sequence[str]) -> int:
 def _run(arguments: argparse.Namespace) -> int:
     summary = read_logs(arguments.logs)
     with closed_output_is_fine():
-        print(json.dumps(summary.as_json(), indent=2) if arguments.json else "\n".join(_in_words(summary)))
+        if arguments.json:
+            print(json.dumps(summary.as_json(), indent=2))
+        else:
+            print(harmless("\n".join(_in_words(summary)), "\n"))
     return 0 if summary.complete else 1
 
 

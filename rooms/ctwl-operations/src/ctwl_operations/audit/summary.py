@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ctwl_encoder import FIRST_TOKENS
 
@@ -16,6 +16,9 @@ from ..budget import Budget
 
 _MOST = 1e9
 """The nats of a text, and the strength of its mark. Chosen by hand: none is so large."""
+
+_Count = Annotated[int, Field(ge=0, le=1 << 53)]
+"""Of tokens, or of the lines before a line. What is larger could neither be summed up nor printed."""
 
 
 class Nats(BaseModel):
@@ -34,7 +37,7 @@ class Line(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, allow_inf_nan=False)
 
     process: Annotated[str, Field(max_length=64)]
-    line: NonNegativeInt
+    line: _Count
     time: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*Z$", max_length=32)]
     event: Literal["start", "begin", "unmarked", "end", "again"]
     policy: str = ""
@@ -45,9 +48,9 @@ class Line(BaseModel):
     version: int = 0
     strategy: str = ""
     begun: tuple[str, int] | None = None
-    tokens: NonNegativeInt = 0
-    marked: NonNegativeInt = 0
-    left: dict[str, NonNegativeInt] = {}
+    tokens: _Count = 0
+    marked: _Count = 0
+    left: dict[str, _Count] = {}
     chance: Annotated[float, Field(ge=0, le=1)] = 0.0
     strength: Annotated[float, Field(ge=0, le=_MOST)] | None = None
     nats: Nats | None = None

@@ -25,6 +25,20 @@ class Source:
     data: Mapping[str, Any]
     reads: str
 
+    def value(self, pointer: str) -> Any:
+        """What stands at a place.
+
+        Raises:
+            OptionOutOfRange: there is nothing.
+        """
+        found: Any = self.data
+        try:
+            for part in pointer.removeprefix("/").split("/"):
+                found = found[int(part)] if isinstance(found, list) else found[part]
+        except (LookupError, TypeError, ValueError) as error:
+            raise OptionOutOfRange(f"{self.name} has no {pointer}; give what {self.reads} prints") from error
+        return found
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -41,27 +55,13 @@ class Figures:
 
     used: list[Figure] = field(default_factory=list)
 
-    def value(self, source: Source, pointer: str) -> Any:
-        """A value that a page reads and does not show.
-
-        Raises:
-            OptionOutOfRange: there is none.
-        """
-        found: Any = source.data
-        try:
-            for part in pointer.removeprefix("/").split("/"):
-                found = found[int(part)] if isinstance(found, list) else found[part]
-        except (LookupError, TypeError, ValueError) as error:
-            raise OptionOutOfRange(f"{source.name} has no {pointer}; give what {source.reads} prints") from error
-        return found
-
     def show(self, source: Source, pointer: str, form: str = "{}") -> str:
         """A value in words, with the number by which the table at the end says where it stands.
 
         Raises:
             OptionOutOfRange: there is none, or it has not the form.
         """
-        found = Figure(source, pointer, self.value(source, pointer))
+        found = Figure(source, pointer, source.value(pointer))
         if found not in self.used:
             self.used.append(found)
         try:

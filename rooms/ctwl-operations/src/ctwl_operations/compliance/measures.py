@@ -42,7 +42,7 @@ class Evidence:
         log: what ``ctwl-encode audit --json`` says of the logs.
         plan: what ``ctwl-encode plan --json`` printed.
         numbers: the specification's numbers.
-        figures: collects each figure that a measure quotes; `show` and `value` add to it.
+        figures: collects each figure that a measure quotes; `show` adds to it.
     """
 
     log: Source
@@ -60,11 +60,11 @@ class Evidence:
 
         Of several rows it is the recommended one, if that has the strategy, else the first.
         """
-        chosen = self.figures.value(self.plan, "/recommendation/place")
+        chosen = self.plan.value("/recommendation/place")
         places = sorted(range(len(self.plan.data.get("rows", []))), key=lambda place: place != chosen)
         for strategy in self.strategies()[:1]:
             for place in places:
-                if str(self.figures.value(self.plan, f"/rows/{place}/name")).split()[0] == strategy:
+                if str(self.plan.value(f"/rows/{place}/name")).split()[0] == strategy:
                     return f"/rows/{place}"
         return None
 
@@ -134,21 +134,16 @@ def _written(given: Evidence) -> Iterator[str]:
         texts = given.figures.show(given.log, f"{at}/texts", "{:,}")
         strength = given.log.data["written"][place]["strength"]
         how = "" if strength is None else f" {given.figures.show(given.log, f'{at}/strength', '{:g}')}"
-        yield f"{texts} by {given.figures.value(given.log, f'{at}/strategy')}{how}"
+        yield f"{texts} by {given.log.value(f'{at}/strategy')}{how}"
 
 
 def _logging(given: Evidence) -> Measure:
-    show, complete = given.figures.show, bool(given.figures.value(given.log, "/complete"))
-    lines, first, last = (show(given.log, f"/{each}") for each in ("lines", "first", "last"))
+    lines, first, last = (given.figures.show(given.log, f"/{each}") for each in ("lines", "first", "last"))
     shows = f"The log has {lines} lines from {first} to {last}. It holds no text."
-    if complete:
-        return Measure("Logging (1.1.3, optional)", "shown", f"{shows} No line is missing between two others.", "")
-    return Measure(
-        "Logging (1.1.3, optional)",
-        "partly",
-        shows,
-        "Lines are missing, broken or repeated: ctwl-encode audit names them.",
-    )
+    name = "Logging (1.1.3, optional)"
+    if given.log.value("/complete"):
+        return Measure(name, "shown", f"{shows} No line is missing between two others.", "")
+    return Measure(name, "partly", shows, "Lines are missing, broken or repeated: ctwl-encode audit names them.")
 
 
 def _provenance(given: Evidence) -> Measure:
@@ -183,12 +178,10 @@ def _effective(given: Evidence) -> Measure:
     most = show(given.plan, "/settings/sampling/max_new_tokens")
     shows += f" Measured: found in {found_shown} of {trials_shown} texts of up to {most} tokens"
     shows += f" (95 % interval {low} to {high})."
-    tokens = given.figures.value(given.plan, f"{row}/effect/needed/tokens")
+    tokens = given.plan.value(f"{row}/effect/needed/tokens")
     if tokens is not None:
         shows += f" Nine in ten are found from {show(given.plan, f'{row}/effect/needed/tokens')} tokens on."
-    successes, trials = (
-        given.figures.value(given.plan, f"{row}/effect/found/{each}") for each in ("successes", "trials")
-    )
+    successes, trials = (given.plan.value(f"{row}/effect/found/{each}") for each in ("successes", "trials"))
     remains = [] if _same_profile(given) else ["The plan was measured under another profile than the log's."]
     if successes < _NINE_IN_TEN * trials:
         remains.append("Fewer than nine in ten are found at these settings. Say so, or choose another strategy.")
@@ -196,7 +189,7 @@ def _effective(given: Evidence) -> Measure:
 
 
 def _same_profile(given: Evidence) -> bool:
-    profile = given.figures.value(given.plan, "/settings/profile")
+    profile = given.plan.value("/settings/profile")
     return all(each["profile"] == profile for each in given.log.data["written"])
 
 

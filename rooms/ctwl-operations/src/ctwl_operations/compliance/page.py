@@ -54,7 +54,7 @@ def tables(given: Evidence) -> list[Table]:
 
 
 def _setting(given: Evidence) -> list[tuple[str, str]]:
-    show, sampling = given.figures.show, given.figures.value(given.plan, "/settings/sampling")
+    show, sampling = given.figures.show, given.plan.value("/settings/sampling")
     rows = [(name, show(given.plan, f"/settings/{name}")) for name in ("model", "profile", "texts")]
     return [*rows, *((name.replace("_", " "), show(given.plan, f"/settings/sampling/{name}")) for name in sampling)]
 

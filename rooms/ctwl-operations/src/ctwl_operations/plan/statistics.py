@@ -97,9 +97,9 @@ def found_by(lengths: Sequence[int], found_at: Sequence[int | None]) -> list[tup
     return curve
 
 
-def tokens_until(curve: Sequence[tuple[int, float]], rate: float = NINE_IN_TEN) -> int | None:
-    """Where a curve of :func:`found_by` reaches a share; None where it does not."""
-    return next((tokens for tokens, reached in curve if reached >= rate - 1e-9), None)
+def tokens_until(curve: Sequence[tuple[int, float]]) -> int | None:
+    """Where a curve of :func:`found_by` reaches nine in ten; None where it does not."""
+    return next((tokens for tokens, reached in curve if reached >= NINE_IN_TEN - 1e-9), None)
 
 
 def resampled(groups: int, seed: int) -> NDArray[np.int64]:
@@ -143,15 +143,12 @@ def needed(
     return Needed(tokens_until(whole), *(None if math.isinf(end) else int(end) for end in (low, high))), whole
 
 
-def shared_runs(own: Sequence[int], others: Sequence[Sequence[int]], n: int = 3) -> float:
-    """The share of a text's runs of ``n`` tokens that other texts have, too; NaN where it has no run.
+def shared_runs(own: Sequence[int], others: Sequence[Sequence[int]]) -> float:
+    """The share of a text's runs of three tokens that other texts have, too; NaN where it has no run.
 
     Args:
         own: the text's tokens.
         others: the tokens of the other texts.
-        n: tokens in a run.
     """
-    runs, *seen = (
-        {tuple(ids[i : i + n]) for i in range(len(ids) - n + 1)} for ids in (tuple(text) for text in [own, *others])
-    )
+    runs, *seen = (set(zip(ids, ids[1:], ids[2:], strict=False)) for ids in [own, *others])
     return len(runs & set().union(*seen)) / len(runs) if runs else math.nan

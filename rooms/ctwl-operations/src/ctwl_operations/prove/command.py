@@ -47,12 +47,6 @@ class _Once(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
-def _add_profile(parser: argparse.ArgumentParser) -> None:
-    """Give a command the option that names the one profile of what it reads, ``profile``: a name, or None."""
-    what = "the profile that the text was written with: a published one or a profile file"
-    parser.add_argument("--profile", action=_Once, help=f"{what} (default: ${PROFILE.name})")
-
-
 def _prove_parser() -> argparse.ArgumentParser:
     what = "Write a proof that a text carries a code of a private profile, for others to verify."
     parser = command_parser("ctwl-decode prove", what, _REVEALS + help_in(main_prove.__doc__), [*PROXY, REGISTRY])
@@ -60,7 +54,8 @@ def _prove_parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="the proof to write; never overwritten")
     parser.add_argument("--registry", metavar="FILE", help=OFFERED)
     add_alpha(parser)
-    _add_profile(parser)
+    what = "the profile that the text was written with: a published one or a profile file"
+    parser.add_argument("--profile", action=_Once, help=f"{what} (default: ${PROFILE.name})")
     add_proxy_options(parser, profiles=False, device=False)
     return parser
 

@@ -33,17 +33,14 @@ from . import drafts, fitting
 from .request import Request
 from .request import enter as enter_request
 
-ROOT_FILE = "root.ctwl"
-"""The name of the first root's file, where no other is given."""
-
 ROOT_FILES = "root*.ctwl"
 """The names of all roots' files in a folder: ``root.ctwl``, ``root-2.ctwl`` and so on."""
 
 _PATIENCE = 10.0
 """Seconds to wait for another command that works on the same file."""
 
-Action = Callable[[argparse.Namespace], int | None]
-"""Does a subcommand's work; the exit status, or None for 0."""
+Action = Callable[[argparse.Namespace], None]
+"""Does a subcommand's work."""
 
 
 def keygen(arguments: argparse.Namespace) -> None:

@@ -263,5 +263,5 @@ def _add_roles(parser: argparse.ArgumentParser, *, needed: bool) -> None:
 def main(argv: Sequence[str]) -> int:
     """Entry point; returns the exit status."""
     arguments = _parser().parse_args(argv)
-    action: actions.Action = arguments.action
-    return action(arguments) or 0
+    arguments.action(arguments)
+    return 0

@@ -21,10 +21,10 @@ import json
 import sys
 from collections.abc import Collection, Sequence
 
-from ctwl_decoder.errors import InputTooLarge, OptionOutOfRange
+from ctwl_decoder.errors import OptionOutOfRange
 from ctwl_decoder.files import read_bytes, read_text
 from ctwl_decoder.options import add_alpha, add_proxy_options, check_alpha
-from ctwl_protocol.asking import MAX_TEXT, is_token
+from ctwl_protocol.asking import is_token
 from ctwl_protocol.command import closed_output_is_fine, command_parser, harmless, help_in, note, whole_number
 from ctwl_protocol.environment import PROXY, REGISTRY
 from ctwl_protocol.numbers import NUMBERS
@@ -105,8 +105,6 @@ def _ask(arguments: argparse.Namespace) -> Answers:
         raise OptionOutOfRange("--seconds lies between 1 and 60")
     tokens = {url: _read_token(file) for url, file in arguments.token}
     registry, text = load_trusted(), read_text(arguments.file)
-    if arguments.provider and len(text) > MAX_TEXT:
-        raise InputTooLarge(f"a detector is asked about at most {MAX_TEXT:,} characters; cut the text into parts")
     report = None if arguments.provider else read_codes(arguments, registry, text)
     asked = queries(
         text, report, registry, level=arguments.alpha, providers=arguments.provider, keep_days=arguments.keep_days,

@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
-from threading import Event
 
 from fastapi import FastAPI, Request
 from fastapi.responses import PlainTextResponse, Response
@@ -71,12 +70,7 @@ def _add_questions(
         if len(question.text) > limits.characters:
             raise InputTooLarge(f"a text has at most {limits.characters:,} characters here; ask about a passage")
         detector.check(question)
-        given_up = Event()
-        work = admission.run(client_of(request.scope["client"]), lambda: detector.answer(question, given_up))
-        try:
-            answer = await while_connected(request, work)
-        finally:
-            given_up.set()
+        answer = await while_connected(request, admission, lambda given_up: detector.answer(question, given_up))
         outcomes.labels(answer.outcome).inc()
         return Response(answer.to_bytes(), media_type="application/json")
 

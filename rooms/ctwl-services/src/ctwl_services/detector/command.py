@@ -24,7 +24,6 @@ exit status: 0 the service was stopped; 2 an error.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from contextlib import closing
 
@@ -78,5 +77,5 @@ def _serve(arguments: argparse.Namespace) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status when the service was stopped."""
-    arguments = _parser().parse_args(sys.argv[1:] if argv is None else argv)
+    arguments = _parser().parse_args(argv)
     return run_command("ctwl-detector", lambda: _serve(arguments), interrupted=0)  # a stop is not an error

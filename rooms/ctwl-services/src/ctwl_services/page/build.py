@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from ctwl_decoder.errors import InputUnreadable, OptionOutOfRange
 from ctwl_decoder.options import MAX_CHARACTERS
@@ -24,18 +24,8 @@ from ctwl_protocol.registry import Trusted
 
 from .bundle import bundle, web_folder
 
-
-class Bounds(Protocol):
-    """What a service takes at once, as :class:`ctwl_services.serve.limits.Limits` says it."""
-
-    @property
-    def characters(self) -> int:
-        """Characters of a text."""
-
-    @property
-    def body(self) -> int:
-        """Bytes of a request's body."""
-
+if TYPE_CHECKING:
+    from ..serve.limits import Limits
 
 _EXAMPLES = ("marked", "edited", "human")
 
@@ -63,7 +53,7 @@ def read_words(path: Path | None = None) -> dict[str, str]:
 
 
 def build_page(
-    profiles: Sequence[Profile], trusted: Trusted, words: dict[str, str] | None = None, *, service: Bounds | None = None
+    profiles: Sequence[Profile], trusted: Trusted, words: dict[str, str] | None = None, *, service: Limits | None = None
 ) -> str:
     """The page of some profiles as HTML.
 
@@ -72,7 +62,7 @@ def build_page(
             text is read by all of them.
         trusted: the registry that gives names; the page verifies its signatures.
         words: see :func:`read_words`.
-        service: the bounds of the service that shows the page; None where no service shows it.
+        service: the limits of the service that shows the page; None where no service shows it.
 
     Raises:
         OptionOutOfRange: nothing could read, since a profile's tokenizer does not come with the package.

@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from ctwl_decoder.errors import InputTooLarge
 from ctwl_decoder.options import ALPHA
-from ctwl_decoder.report import Analysis, Report
+from ctwl_decoder.report import Analysis
 from ctwl_decoder.report.html import Ask, html_answers
 from ctwl_protocol.numbers import NUMBERS
 from ctwl_protocol.registry import ProviderCode, Trusted
@@ -92,7 +92,7 @@ def add_asking(app: FastAPI, service: Service, network: Network, consents: Conse
                 f"at most {service.limits.characters:,} characters are allowed here; ask about a passage"
             )
         if asked.provider is None:
-            report = await service.decode(request, asked.text, _report, alpha=asked.level)
+            report = await service.decode(request, asked.text, lambda analysis: analysis.report, alpha=asked.level)
         providers = [] if asked.provider is None else [asked.provider]
         found = queries(
             asked.text, report, service.registry, level=asked.level, providers=providers, keep_days=asked.keep_days,
@@ -124,10 +124,6 @@ def add_asking(app: FastAPI, service: Service, network: Network, consents: Conse
         asked = Asking(text=_as_sent(text), consent=True, provider=provider)
         found = await answered(request, asked)
         return page(html_answers("What the detector answers", in_lines(found)))
-
-
-def _report(analysis: Analysis) -> Report:
-    return analysis.report
 
 
 def forms_of(analysis: Analysis, registry: Trusted, consents: Consents) -> list[Ask]:

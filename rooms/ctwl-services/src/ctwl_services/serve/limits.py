@@ -21,7 +21,7 @@ class Limits(BaseModel):
         OptionOutOfRange: a limit is not above 0, or higher than the decoder's own.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     body: int = Field(256 << 10, gt=0, le=_IN_MEMORY, description="bytes of a request's body")
     characters: int = Field(20_000, gt=0, le=MAX_CHARACTERS, description="characters of a text")

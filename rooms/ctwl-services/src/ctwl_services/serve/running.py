@@ -61,7 +61,7 @@ def bind(host: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=512)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # the look-up finds "no..host" to be no Unicode
         raise CannotServe(
             f"cannot listen at {host} port {port}: {error}; if another program has the port, --port 0 takes a free one"
         ) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from threading import Event
@@ -91,22 +91,18 @@ class Service:
                     raise refusal(kind)
                 why = f"the text is {kind.called}, in which no words can be read"
                 raise NotOpened(f"{why}; send the words in it, or the file to /report")
-        cancelled, client = Event(), client_of(request.scope["client"])
 
-        def work() -> T:
-            return then(self._decoders(cancelled).analyse(self._opened(text), **options))
+        def work(given_up: Event) -> T:
+            return then(self._decoders(given_up).analyse(self._opened(text), **options))
 
-        try:
-            return await while_connected(request, self.admission.run(client, work))
-        finally:
-            cancelled.set()
+        return await while_connected(request, self.admission, work)
 
-    def _decoders(self, cancelled: Event) -> Decoders:
+    def _decoders(self, given_up: Event) -> Decoders:
         """The decoders of one request, whose blocks take turns with those of others."""
         own = [
             Decoder(
                 proxy,
-                weigh=Turns(proxy, self._proxy_thread, self.metrics.positions.inc, cancelled),
+                weigh=Turns(proxy, self._proxy_thread, self.metrics.positions.inc, given_up),
                 registry=self.registry,
                 max_tokens=self.limits.tokens,
             )
@@ -127,8 +123,7 @@ class Service:
             RequestCancelled: the client closed the connection.
             CTWLError: what ``words`` raises.
         """
-        work = self.admission.run(client_of(request.scope["client"]), lambda: self._opened(words))
-        return await while_connected(request, work)
+        return await while_connected(request, self.admission, lambda _: self._opened(words))
 
     def _opened(self, text: str | Callable[[], str]) -> str:
         if isinstance(text, str):
@@ -149,7 +144,7 @@ class Service:
 
         Args:
             request: the request, whose body has been read.
-            work: the work. When its event is set, nobody waits for it any more.
+            work: see :func:`while_connected`.
 
         Raises:
             ManifestsUnavailable: it takes too long.
@@ -157,15 +152,12 @@ class Service:
             RequestCancelled: the client closed the connection.
             CTWLError: what the work raises.
         """
-        given_up, client = Event(), client_of(request.scope["client"])
         try:
             async with asyncio.timeout(_LOOK_UP_SECONDS):
-                return await while_connected(request, self._look_ups.run(client, lambda: work(given_up)))
+                return await while_connected(request, self._look_ups, work)
         except TimeoutError as error:
             message = f"the look-up took more than {_LOOK_UP_SECONDS:g} seconds; try again later"
             raise ManifestsUnavailable(message) from error
-        finally:
-            given_up.set()
 
     @asynccontextmanager
     async def lifespan(self, _: object) -> AsyncIterator[None]:
@@ -198,14 +190,21 @@ class Service:
                 _logger.error("the registry cannot be reloaded: %s", error)
 
 
-async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """The result of the work; where the client closes the connection first, the work is cancelled.
+async def while_connected(request: Request, admission: Admission, work: Callable[[Event], T]) -> T:
+    """The result of a client's work in a thread; where the client closes the connection first, it is cancelled.
+
+    Args:
+        request: the client's, whose body has been read.
+        admission: gives the work its thread.
+        work: the work. When its event is set, nobody waits for it any more.
 
     Raises:
         RequestCancelled: the client closed the connection.
+        CTWLError: see :meth:`Admission.run`.
         Exception: what the work raises.
     """
-    working = asyncio.ensure_future(work)
+    given_up, client = Event(), client_of(request.scope["client"])
+    working = asyncio.ensure_future(admission.run(client, lambda: work(given_up)))
     gone = asyncio.ensure_future(request.receive())  # the body has been read, so the next message is the disconnect
     try:
         await asyncio.wait({working, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -213,6 +212,7 @@ async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
             raise RequestCancelled("the client closed the connection")
         return working.result()
     finally:
+        given_up.set()
         working.cancel()
         gone.cancel()
         await asyncio.gather(working, gone, return_exceptions=True)

@@ -44,7 +44,7 @@ class Turns:
             proxy: the proxy LM.
             thread: an executor of one thread, which runs the proxy LM for all requests, first come, first served.
             on_block: called with the number of positions that each block weighed.
-            cancelled: set where nobody waits any more, as by :meth:`cancel`.
+            cancelled: set where nobody waits any more.
         """
         self._proxy = proxy
         self._thread = thread
@@ -55,7 +55,7 @@ class Turns:
         """Wait for the rivals at a text's positions.
 
         Raises:
-            RequestCancelled: :meth:`cancel` was called.
+            RequestCancelled: nobody waits any more.
             ServiceClosing: the executor was shut down.
             Exception: what the proxy LM, ``on_block`` or ``progress`` raised.
         """
@@ -81,7 +81,3 @@ class Turns:
         if self._cancelled.is_set():
             raise RequestCancelled("the request was cancelled")
         return self._proxy.rivals_in(ids, block)
-
-    def cancel(self) -> None:
-        """Skip the blocks that are still to come; the call that waits for them raises :class:`RequestCancelled`."""
-        self._cancelled.set()
