@@ -1,11 +1,14 @@
 /** HTML: the words that a browser shows, with the breaks between them that the elements ask for. */
 import { ENTITIES } from "../entities.js";
+import { fromBinary, toBinary } from "./binary.js";
 import TABLES from "./tables.json" with { type: "json" };
 
 const words = (names) => new Set(names.split(" "));
 const [BLOCKS, PARAGRAPHS, UNSEEN, VOID] = ["blocks", "paragraphs", "unseen", "void"].map((name) => words(TABLES.elements[name]));
 /** Elements whose end may be left out, and what then ends them: an element that begins, or `/` one that ends. */
 const ENDS = new Map(Object.entries(TABLES.ends).map(([name, by]) => [name, words(by)]));
+/** Elements that are seen though they are in one that is not: words of drawings and of formulas. */
+const SEEN = new Map(Object.entries(TABLES.seen).map(([name, inside]) => [name, words(inside)]));
 /** Elements in which another such element may be open. */
 const NESTING = ["ul", "ol", "dl", "table"];
 const SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
@@ -15,17 +18,27 @@ const SPACE_FIRST = new RegExp(`^[${SPACE}]`);
 /** Ends the attributes of an element without content, where XML is spoken. */
 const ALONE = /(?:^|[\s"'])\/$/;
 /** Elements of a page of HTML that may end so. */
-const ALONE_TOO = words("svg math foreignobject");
+const ALONE_TOO = new Set([...SEEN].flatMap(([name, inside]) => [name, ...inside]));
 /** Elements whose content has no tags. */
 const RAW = words("script style");
 const HIDDEN = /\shidden(?=[\s=\/]|$)/i;
-const [ID, SRCDOC, STYLE] = ["id", "srcdoc", "style"].map((name) => new RegExp(`\\s${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)'|([^\\s"'>]+))`, "i"));
+const [ID, STYLE, HOW_HIDDEN, SRCDOC, SRC] = ["id", "style", "hidden", "srcdoc", "(?:src|data)"].map(
+  (name) => new RegExp(`\\s${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)'|([^\\s"'>]+))`, "i"),
+);
+/** How words are hidden that a browser shows to whoever searches for them. */
+const FOUND = "until-found";
 /** A template with it is the inside of the element around it, which is seen. */
 const SHADOW = /\sshadowroot(?:mode)?\s*=/i;
 const NO_PLACE = /display\s*:\s*none/i;
 const UNSEEN_STYLE = /visibility\s*:\s*hidden/i;
 /** What a script calls a function with, or finds in a page, such as the name of an element that it shows. */
 const ARGUMENT = /(?:[(,]\s*|\sdata-sid=)["']#?([^"'\s]{1,80})["']/g;
+/** Whether words of a drawing begin at a place of their own, as those of a line do. */
+const PLACED = /\s(?:x|y|dy)\s*=/i;
+const FRAMED = words("iframe frame object embed");
+/** The address of a page that is the page itself. */
+const PAGE = /^\s*data:(?:text\/html|application\/xhtml\+xml)([^,]*),([^]*)/i;
+const CODE = /%([0-9a-f]{2})/gi;
 /** Begins words of XML in which no sign has another meaning. */
 const LITERAL = "<![CDATA[";
 /** Pages inside each other whose words are read. */
@@ -78,17 +91,17 @@ class Words {
     this.wanted = 0;
     this.unseen = null;
     this.inside = new Map(); // how many elements of a name are open in the one that is not seen
-    this.drawings = []; // the same of each drawing around, while words in it are seen
+    this.around = []; // the same of drawings and formulas whose words are seen
     this.kept = 0; // open elements whose white space is kept
   }
 
   open(tag, attributes, alone) {
     const nested = NESTING.some((each) => this.inside.get(each));
     if (ENDS.get(this.unseen)?.has(tag) && !nested) this.unseen = null;
-    if (this.unseen === "svg" && tag === "foreignobject" && !alone) {
-      this.drawings.push(this.inside);
+    if (SEEN.get(this.unseen)?.has(tag) && !alone) {
+      this.around.push([this.unseen, tag, this.inside]);
       [this.unseen, this.inside] = [null, new Map()];
-      return this.ask("p");
+      return this.askAround(tag);
     }
     if (this.unseen) {
       if (!alone) this.inside.set(tag, (this.inside.get(tag) ?? 0) + 1);
@@ -99,13 +112,15 @@ class Words {
       this.inside.clear();
     } else if (tag === "pre") this.kept++;
     this.ask(tag);
+    if (tag === "tspan" && PLACED.test(attributes)) this.askAround(tag);
   }
 
   close(tag) {
-    if (this.drawings.length > 0 && !this.unseen && (tag === "foreignobject" || tag === "svg")) {
-      [this.unseen, this.inside] = ["svg", this.drawings.pop()];
-      this.ask("p");
-      if (tag === "foreignobject") return;
+    if (!this.unseen && this.around.at(-1)?.includes(tag)) {
+      const [outer, seen, inside] = this.around.pop();
+      [this.unseen, this.inside] = [outer, inside];
+      this.askAround(seen);
+      if (tag === seen) return;
     }
     if (this.unseen) {
       const open = this.inside.get(tag) ?? 0;
@@ -124,15 +139,19 @@ class Words {
 
   /**
    * Whether nobody sees an element. A script shows what is hidden and has an id that is the argument of a call. It also
-   * shows a page that is hidden as a whole, and an element that has an id and keeps its place while it is not seen.
+   * shows a page that is hidden as a whole, an element that has an id and keeps its place while it is not seen, and a `t`
+   * with a name (Marko). KaTeX has each formula a second time, for those who listen.
    */
   isUnseen(tag, attributes) {
     if ((UNSEEN.has(tag) && tag !== "template") || (tag === "nav" && !this.contents)) return true;
     if (attributes === "" || tag === "html" || tag === "body") return tag === "template";
     const [style, named] = [valueOf(STYLE, attributes), valueOf(ID, attributes)];
     if (tag === "template") return !SHADOW.test(attributes) && !this.isArgument(named);
-    if (NO_PLACE.test(style) || HIDDEN.test(attributes.replace(VALUES, ""))) return !this.isArgument(named);
-    return named === "" && UNSEEN_STYLE.test(style);
+    if (NO_PLACE.test(style) || HIDDEN.test(attributes.replace(VALUES, ""))) {
+      const isShown = valueOf(HOW_HIDDEN, attributes).toLowerCase() === FOUND || (tag === "t" && attributes.includes("="));
+      return !(isShown || this.isArgument(named));
+    }
+    return named === "" && (UNSEEN_STYLE.test(style) || attributes.includes("katex-mathml"));
   }
 
   isArgument(name) {
@@ -152,6 +171,11 @@ class Words {
     this.wanted = Math.max(this.wanted, PARAGRAPHS.has(tag) ? 3 : BLOCKS.has(tag) ? 2 : 0);
   }
 
+  /** Words of a drawing are a paragraph; lines of these, and words of a formula, are words apart. */
+  askAround(tag) {
+    this.wanted = Math.max(this.wanted, tag === "tspan" || tag === "mtext" ? 1 : 3);
+  }
+
   text(data) {
     if (this.unseen || data === "") return;
     if (this.kept) return this.write(plain(data));
@@ -167,6 +191,20 @@ class Words {
     if (this.pieces.length > 0) this.pieces.push(BREAKS[this.wanted]);
     this.pieces.push(words);
     this.wanted = 0;
+  }
+}
+
+/** The page that the element of a frame holds itself. */
+function pageIn(attributes) {
+  const inner = plain(valueOf(SRCDOC, attributes));
+  if (inner !== "") return inner;
+  const [, kind, address] = PAGE.exec(plain(valueOf(SRC, attributes))) ?? [];
+  if (address === undefined) return "";
+  const data = toBinary(new TextEncoder().encode(address)).replace(CODE, (_, code) => String.fromCharCode(parseInt(code, 16)));
+  try {
+    return decoded(fromBinary(/;base64$/i.test(kind) ? atob(data) : data));
+  } catch {
+    return ""; // browsers do not show it either
   }
 }
 
@@ -201,8 +239,8 @@ export function wordsOf(page, xml = page.startsWith("<?xml"), { frames = FRAMES,
       if (closing) found.close(name);
       else if (RAW.has(name) && !alone) at = past(page, TAG_END, past(page, new RegExp(`</${name}`, "gi"), at));
       else {
-        const inner = name === "iframe" && frames > 0 ? valueOf(SRCDOC, attributes) : "";
-        if (inner !== "") found.frame(wordsOf(plain(inner), undefined, { frames: frames - 1 }));
+        const inner = FRAMED.has(name) && frames > 0 ? pageIn(attributes) : "";
+        if (inner !== "") found.frame(wordsOf(inner, undefined, { frames: frames - 1 }));
         found.open(name, attributes, alone);
       }
     }

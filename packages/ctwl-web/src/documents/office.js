@@ -29,7 +29,6 @@ const ENCRYPTED = "META-INF/encryption.xml";
 export const DIALECTS = Object.fromEntries(
   Object.entries(KINDS).filter(([, row]) => row.dialect).map(([name, row]) => [name, dialect(KINDS[row.dialect]?.dialect ?? row.dialect)]),
 );
-const SVG = dialect({ paragraphs: "text", words: "text", breaks: {}, unread: "desc title style" });
 
 function dialect({ parts = "(?!)", files = "(?!)", breaks, ...names }) {
   const sets = Object.entries(names).map(([name, elements]) => [name, new Set(elements.split(" "))]);
@@ -187,7 +186,7 @@ export async function wordsOfBook(bytes, directory, budget) {
   for (const [place, [properties, media]] of new Map(spine.map(([place, ...rest]) => [resolved(listing, place), rest]))) {
     const page = directory.has(place) && !locked.has(place) && !PICTURE.test(media) ? await member(bytes, directory, place, budget) : left.push(place) && null;
     if (page === null) continue;
-    const words = media === "image/svg+xml" ? wordsOfFlat(page, SVG) : wordsOf(decoded(page), true, { contents: !properties.split(/\s+/).includes("nav") });
+    const words = wordsOf(decoded(page), true, { contents: !properties.split(/\s+/).includes("nav") });
     length += words.length;
     sound(length <= WORDS, "large", `it has more than ${WORDS} characters`);
     chapters.push(words);

@@ -66,7 +66,6 @@ def _dialect(given: Mapping[str, Any]) -> _Dialect:
 
 _ROWS = {kind.name: kind.row["dialect"] for kind in KINDS if "dialect" in kind.row}
 _DIALECTS = {name: _dialect(_ROWS[row] if isinstance(row, str) else row) for name, row in _ROWS.items()}
-_SVG = _dialect({"paragraphs": "text", "words": "text", "breaks": {}, "unread": "desc title style"})
 
 
 def read(data: bytes, budget: Budget, dialect: _Dialect) -> tuple[str, list[Member]]:
@@ -267,7 +266,8 @@ def read_epub(data: bytes, budget: Budget) -> tuple[str, list[Member]]:
                     raise DocumentRefused(said("reason-locked"))
                 if _PICTURE.match(media):
                     raise DocumentRefused(said("reason-words"))
-                pages.append(_words_of_chapter(member(packed, place, budget), properties, media))
+                page = html.decoded(member(packed, place, budget))
+                pages.append(html.words_of(page, xml=True, contents="nav" not in properties.split()))
             except OverBudget:
                 raise
             except DocumentRefused as error:
@@ -284,13 +284,6 @@ def _locked(packed: ZipFile, budget: Budget) -> set[str]:
         return set()
     named = _values(member(packed, _ENCRYPTED, budget), "CipherReference", "URI")
     return {posixpath.normpath(unquote(place)).lstrip("/") for (place,) in named}
-
-
-def _words_of_chapter(data: bytes, properties: str, media: str) -> str:
-    """The words of a chapter, which may be a drawing; of one with the table of contents those beside it."""
-    if media == "image/svg+xml":
-        return words_of(data, _SVG)
-    return html.words_of(html.decoded(data), xml=True, contents="nav" not in properties.split())
 
 
 def _values(part: bytes, element: str, *attributes: str) -> list[tuple[str, ...]]:
