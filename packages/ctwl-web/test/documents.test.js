@@ -80,6 +80,17 @@ test("messages of people are never read for a model's", async () => {
   }
 });
 
+test("a stream whose pieces have lost the spaces between words is refused", async () => {
+  const line = MARKED.split("\n")[0];
+  const streams = [(piece) => JSON.stringify({ choices: [{ delta: { content: piece } }] }), (piece) => piece].map((record) => (piece) => `data:${record(piece)}\n\n`);
+  for (const record of [...streams, (piece) => `0:${JSON.stringify(piece)}\n`]) {
+    const stream = (...pieces) => openDocument(bytes(pieces.map(record).join("")));
+    await assert.rejects(stream(...line.split(" ")), (error) => error.reason === "spaces");
+    assert.equal((await stream(...line.match(/.{1,9}/g))).text, line);
+    assert.equal((await stream(..."\u0e20\u0e32\u0e29\u0e32".repeat(9))).text.includes("\u0e20"), true);
+  }
+});
+
 for (const [name, { file, words, beside }] of Object.entries(chats())) {
   test(`${name}: the words are read, and those beside them named`, async () => {
     const { text: read, left } = await openDocument(bytes(file));

@@ -294,6 +294,18 @@ def test_messages_of_people_are_never_read_for_a_model_s(chat: object) -> None:
     assert isinstance(found.text, DocumentRefused) and "messages of people" in str(found.text)
 
 
+@pytest.mark.parametrize("record", ['data:{"choices": [{"delta": {"content": "%s"}}]}\n\n', "data:%s\n\n", '0:"%s"\n'])
+def test_a_stream_whose_pieces_have_lost_the_spaces_between_words_is_refused(record: str) -> None:
+    def stream(*pieces: str) -> bytes:
+        return "".join(record % piece for piece in pieces).encode()
+
+    line = LETTER.partition("\n")[0].replace('"', "")
+    (found,) = texts_in(stream(*line.split()), "stream", Budget())
+    assert isinstance(found.text, DocumentRefused) and "no spaces between words" in str(found.text)
+    assert words(stream(*line.replace(" ", " |").split("|"))) == line
+    assert "\u0e20" in words(stream(*"\u0e20\u0e32\u0e29\u0e32" * 9))
+
+
 CHATS: dict[str, dict[str, Any]] = json.loads((web_folder() / "test" / "chats.json").read_text(encoding="utf-8"))
 
 

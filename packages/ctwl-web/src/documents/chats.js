@@ -51,8 +51,10 @@ const NEXT = /"[^"\\]*(?:\\[^]?[^"\\]*)*"?|\}\s*\{/g;
 const [EVENT, DATA] = [/^(?:(?:event|id|retry|data)?:.*(?:\r?\n|(?![^])))+$/, /^data:(.*?)\r?$/gm];
 /** A part of a stream that has a letter or a number for its kind, as Vercel's programs send it. */
 const PART = /^([0-9a-z]):(["{[].*)$/gm;
-/** The kind of a part that the model thought, and did not say. */
-const THOUGHT = "g";
+/** The kinds of a part that the model said, and that it thought and did not say. */
+const [SAID, THOUGHT] = ["0", "g"];
+/** A character of a script with spaces between words. */
+const SPACED = /[\0-\u0dff]/g;
 /** Pieces of a stream of an unknown program; one in so many of a text begins or ends at the end of a word. */
 const [LEAST, SHARE] = [3, 5];
 /** Characters of a piece in a script without spaces. */
@@ -142,9 +144,9 @@ function longIn(values) {
       else if (name) beside.set(name, (beside.get(name) ?? new Set()).add(value));
     } else if (Array.isArray(value)) for (let i = value.length - 1; i >= 0; i--) waiting.push([name, value[i]]);
     else if (isRecord(value) && !isPerson(whoOf(value)) && !isUnsaid(value)) {
-      const near = !whoOf(value) && (name || said(value) || isPair(value));
+      const row = !whoOf(value) && (name || said(value) || isPair(value));
       const inner = Object.entries(value).filter(([key, each]) => typeof each !== "string" || !asks(key));
-      for (const [key, each] of inner.reverse()) waiting.push([near && !READ.has(key) ? key : "", each]);
+      for (const [key, each] of inner.reverse()) waiting.push([row && !READ.has(key) ? key : "", each]);
     }
   }
   for (const texts of beside.values()) {
@@ -206,7 +208,7 @@ function valuesIn(given) {
   const [used, fields] = [found, [...text.matchAll(FIELD)]].map((lines) => lines.map(([line]) => line));
   const size = (some) => some.reduce((sum, line) => sum + line.length, 0);
   if (found.length === 0 || 4 * size(used) < 3 * (text.replace(/[\r\n]/g, "").length - size(fields))) {
-    const events = eventsIn(text).map((data) => ({ data }));
+    const events = eventsIn(text).map((data) => ({ [SAID]: data }));
     return events.length > 0 ? events : behindEachOther(text);
   }
   const told = new Set([...used, ...fields].map((line) => line.trim()));
@@ -255,7 +257,15 @@ function streamed(pieces) {
     if (!parts.has(part)) parts.set(part, []);
     parts.get(part).push(text);
   }
-  return [...parts].flatMap(([part, texts]) => (JSON.parse(part)[2] === "" ? texts.join("") : ofCall(texts.join(""))));
+  return [...parts].flatMap(([part, texts]) => (JSON.parse(part)[2] === "" ? whole(texts) : ofCall(texts.join(""))));
+}
+
+/** Pieces as one text; refused where the spaces between them are lost. */
+function whole(pieces) {
+  const text = pieces.join("");
+  const spaced = 2 * (text.match(SPACED) ?? []).length > text.length;
+  sound(pieces.length < LONG || !spaced || wordsApart(text).length !== 1, "spaces", "its pieces have no spaces between words");
+  return text;
 }
 
 /** The texts in what a model gives to a tool. */
@@ -302,7 +312,10 @@ function varied(records) {
     for (const [place, text] of stringsIn(record)) places.has(place) ? places.get(place).push(text) : places.set(place, [text]);
   }
   const sure = new Map([...places].filter(([, texts]) => texts.length >= LEAST && SHARE * texts.filter(isPiece).length >= texts.length));
-  if (sure.size === 0) return [[], records];
+  if (sure.size === 0) {
+    whole(places.get(JSON.stringify(["", SAID])) ?? []);
+    return [[], records];
+  }
   const told = [...sure.values()].flatMap((texts) => {
     const text = texts.join("");
     const given = text.startsWith("{") ? ofCall(text) : [];

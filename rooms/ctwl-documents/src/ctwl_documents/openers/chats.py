@@ -121,8 +121,11 @@ _DATA = re.compile(r"^data:(.*?)\r?$", re.M)
 _PART = re.compile(r"""^([0-9a-z]):(["{\[].*)$""", re.M)
 """A part of a stream that has a letter or a number for its kind, as Vercel's programs send it."""
 
-_THOUGHT = "g"
-"""The kind of a part that the model thought, and did not say."""
+_SAID, _THOUGHT = "0", "g"
+"""The kinds of a part that the model said, and that it thought and did not say."""
+
+_UNSPACED = "\u0e00"
+"""The first character of scripts without spaces between words."""
 
 _NAMED = re.compile(r"\s*(?:<[^<>]{1,200}>)?\s*")
 """What a notebook has as the text of a thing that it shows in another form."""
@@ -248,9 +251,9 @@ def _long(values: list[Any]) -> Iterator[str]:
         elif isinstance(value, list):
             waiting += [(name, each) for each in reversed(value)]
         elif isinstance(value, dict) and _who(value).lower() not in _PEOPLE and not _is_unsaid(value):
-            near = not _who(value) and (name or _said(value) or _is_pair(value))
+            row = not _who(value) and (name or _said(value) or _is_pair(value))
             inner = [(key, each) for key, each in value.items() if not (isinstance(each, str) and _asks(key))]
-            waiting += [(key if near and key not in _READ else "", each) for key, each in reversed(inner)]
+            waiting += [(key if row and key not in _READ else "", each) for key, each in reversed(inner)]
     for texts in beside.values():
         if 2 * sum(size(text) >= _PHRASE for text in texts) >= len(texts) and size(" ".join(texts)) >= LONG:
             yield "\n\n".join(texts)
@@ -321,7 +324,7 @@ def _values(text: str) -> Iterator[Any]:
         between = prose(line for line in lines if line.strip() not in told)
         yield from [*values, between] if between else values
         return
-    yield from [{"data": event} for event in _events(text)] or _behind_each_other(text)
+    yield from [{_SAID: event} for event in _events(text)] or _behind_each_other(text)
 
 
 def _behind_each_other(text: str) -> list[Any]:
@@ -372,9 +375,21 @@ def _streamed(pieces: list[_Piece]) -> list[str]:
         parts.setdefault((last, piece.choice, piece.call), []).append(piece.text)
     told = list[str]()
     for (_, _, call), texts in parts.items():
-        text = "".join(texts)
-        told += _of_call(text) if call else [text]
+        told += _of_call("".join(texts)) if call else [_joined(texts)]
     return told
+
+
+def _joined(pieces: list[str]) -> str:
+    """Pieces as one text.
+
+    Raises:
+        DocumentRefused: the spaces between them are lost.
+    """
+    text = "".join(pieces)
+    spaced = 2 * sum(character < _UNSPACED for character in text) > len(text)
+    if len(pieces) >= LONG and spaced and len(text.split()) == 1:
+        raise DocumentRefused(said("reason-spaces"))
+    return text
 
 
 def _of_call(text: str) -> list[str]:
@@ -448,6 +463,7 @@ def _varied(records: list[dict[str, Any]]) -> tuple[list[str], list[dict[str, An
         if len(texts) >= _LEAST and _SHARE * sum(map(_is_piece, texts)) >= len(texts)
     }
     if not sure:
+        _joined(places.get((_SAID,), []))
         return [], records
     told = [told for text in sure.values() for told in (_of_call(text) if text.startswith("{") else []) or [text]]
     return told, [record for record in records if not any(place in sure for place, _ in _strings(record))]
