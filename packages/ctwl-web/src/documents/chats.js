@@ -7,7 +7,7 @@
  */
 import { wordsOf } from "./html.js";
 import { fromBase64 } from "./mail.js";
-import { LONG, SENTENCE, prose, sizeOf, wordsApart } from "./prose.js";
+import { LONG, SENTENCE, others, prose, sizeOf, wordsApart } from "./prose.js";
 import { DocumentRefused, sound } from "./refused.js";
 
 const WRITERS = new Set("assistant model ai bot gpt chatgpt claude gemini copilot llm llama mistral qwen deepseek grok".split(" "));
@@ -25,8 +25,6 @@ const ANSWERED = [
 const READ = new Set([...WHAT, ...ASKED, ...ANSWERED]);
 /** In the names of long strings that are no answer: what was asked, or how. */
 const NOT_OTHERS = ["prompt", "instruct", "question", "query", "input", "request", "schema"];
-/** The name of the long texts beside what is read. */
-const OTHERS = "other texts";
 /** Words of a string that is no name, number or date. */
 const PHRASE = 3;
 /** What a notebook has as the text of a thing that it shows in another form. */
@@ -77,7 +75,7 @@ export function ofChat(text) {
   const values = valuesIn(text);
   const [words, rest] = wordsIn(values);
   if (words === null) return { text: values.length > 0 ? unescaped(text).toWellFormed() : text, left: [] };
-  return { text: words.toWellFormed(), left: hasOthers(rest, words) ? [OTHERS] : [] };
+  return { text: words.toWellFormed(), left: others(longIn(rest), () => [words, ...messagesIn(rest).map(([, message]) => message)]) };
 }
 
 /** The words, and the values that may have others: all beside messages, of a stream those without a piece. */
@@ -93,7 +91,7 @@ function wordsIn(values) {
 }
 
 /** JSON with the characters for which it has signs: of many languages it would show no word else. */
-const unescaped = (text) => text.replace(ESCAPE, (found) => JSON.parse(`"${found}"`));
+export const unescaped = (text) => text.replace(ESCAPE, (found) => JSON.parse(`"${found}"`));
 
 /** Whether a writer is a model, by its role or by a name such as `gpt-4o-mini`, which people do not have. */
 function isModel(name) {
@@ -117,15 +115,6 @@ function unsigned(records) {
   const size = (texts) => texts.reduce((sum, text) => sum + text.length, 0);
   const told = records.map(said);
   return 2 * size(told) >= size(records.flatMap(stringsIn).map(([, text]) => text)) ? told : [];
-}
-
-/** Whether there is a long text that is not in the words that are read nor in a message, and that asked nothing. */
-function hasOthers(values, told) {
-  const ends = longIn(values).map(endsOf);
-  if (ends.length === 0) return false;
-  const [wanted, seen] = [new Set(ends.flat()), new Set()];
-  for (const words of [told, ...messagesIn(values).map(([, said]) => said)]) for (const run of runs(words)) if (wanted.has(run)) seen.add(run);
-  return ends.some((both) => !both.every((run) => seen.has(run)));
 }
 
 /**
@@ -158,23 +147,6 @@ function longIn(values) {
 }
 
 const asks = (key) => ASKED.includes(key) || [...NOT_OTHERS, ...UNSAID].some((name) => key.toLowerCase().includes(name));
-
-/** The runs of some words of a text, or of characters where it has fewer words. */
-function* runs(text) {
-  const parts = partsOf(text);
-  for (let start = 0; start < Math.max(parts.length - SENTENCE + 1, 1); start++) yield parts.slice(start, start + SENTENCE).join(" ");
-}
-
-/** The first and the last run of a long text, without the words at its ends: others may be joined to these. */
-function endsOf(text) {
-  const parts = partsOf(text).slice(1, -1);
-  return [parts.slice(0, SENTENCE), parts.slice(-SENTENCE)].map((run) => run.join(" "));
-}
-
-function partsOf(text) {
-  const apart = wordsApart(text);
-  return apart.length >= LONG ? apart : Array.from(text);
-}
 
 /** The prose, else the code; and what the code printed. */
 function ofNotebook(cells) {

@@ -57,7 +57,8 @@ const WINDOWS =
   "\x90\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\x9d\u017e\u0178";
 const BREAKS = ["", " ", "\n", "\n\n"];
 
-function plain(text) {
+/** Characters for the references that stand for them. */
+export function plain(text) {
   if (!text.includes("&")) return text;
   return text.replace(REFERENCE, (whole, decimal, hexadecimal, name) => {
     if (name) return named(name) ?? whole;
@@ -90,9 +91,15 @@ class Words {
     this.called = null;
     this.wanted = 0;
     this.unseen = null;
+    this.hidden = false; // whether it is not seen by an attribute or as a template, which a script may change
     this.inside = new Map(); // how many elements of a name are open in the one that is not seen
     this.around = []; // the same of drawings and formulas whose words are seen
     this.kept = 0; // open elements whose white space is kept
+  }
+
+  /** Whether a script may show what stands here and is not seen. */
+  get hides() {
+    return this.unseen !== null && this.hidden;
   }
 
   open(tag, attributes, alone) {
@@ -109,6 +116,7 @@ class Words {
     }
     if (!alone && this.isUnseen(tag, attributes)) {
       this.unseen = tag;
+      this.hidden = !UNSEEN.has(tag) || tag === "template";
       this.inside.clear();
     } else if (tag === "pre") this.kept++;
     this.ask(tag);
@@ -208,14 +216,19 @@ function pageIn(attributes) {
   }
 }
 
+/** The words of a page, or of a part of one; see {@link readPage}. */
+export const wordsOf = (page, xml, more) => readPage(page, xml, more)[0];
+
 /**
- * The words of a page, or of a part of one. What a browser drops, such as a tag without an end, is dropped.
+ * The words of a page, or of a part of one, and the parts of it that are hidden, which a script may show. What a browser
+ * drops, such as a tag without an end, is dropped.
  *
  * @param xml whether it is XHTML, as in books, though it does not say so; there any element may end where it begins
  * @param more `frames`, how many pages inside each other are read; `contents`, whether tables of contents are
  */
-export function wordsOf(page, xml = page.startsWith("<?xml"), { frames = FRAMES, contents = true } = {}) {
+export function readPage(page, xml = page.startsWith("<?xml"), { frames = FRAMES, contents = true } = {}) {
   const found = new Words(page, contents);
+  const edges = []; // where what is hidden begins and ends
   let [done, at] = [0, 0];
   for (let next = page.indexOf("<"); next >= 0; next = page.indexOf("<", at)) {
     TAG.lastIndex = next;
@@ -243,11 +256,13 @@ export function wordsOf(page, xml = page.startsWith("<?xml"), { frames = FRAMES,
         if (inner !== "") found.frame(wordsOf(inner, undefined, { frames: frames - 1 }));
         found.open(name, attributes, alone);
       }
+      if (found.hides !== (edges.length % 2 === 1)) edges.push(found.hides ? at : next);
     }
     done = at;
   }
   found.text(page.slice(done));
-  return found.pieces.join("").trim();
+  const hidden = edges.flatMap((edge, i) => (i % 2 === 0 ? [page.slice(edge, edges[i + 1])] : []));
+  return [found.pieces.join("").trim(), hidden];
 }
 
 /** The place after the next match of a pattern; of the end of a tag, after its values. The page's end where none is. */

@@ -106,9 +106,15 @@ class _Words:
         self._page, self._left_out = page, left_out
         self._wanted = 0
         self._unseen: str | None = None
+        self._hides = False  # whether it is not seen by an attribute or as a template, which a script may change
         self._inside = Counter[str]()  # open elements in the one that is not seen
         self._around: list[tuple[str, str, Counter[str]]] = []  # the same of drawings and formulas whose words are seen
         self._kept = 0  # open elements whose white space is kept
+
+    @property
+    def hides(self) -> bool:
+        """Whether a script may show what stands here and is not seen."""
+        return self._unseen is not None and self._hides
 
     def open(self, tag: str, attributes: str, *, alone: bool) -> None:
         nested = any(self._inside[each] for each in _NESTING)
@@ -124,6 +130,7 @@ class _Words:
             return
         if not alone and self._is_unseen(tag, attributes):
             self._unseen, self._inside = tag, Counter()
+            self._hides = tag not in self._left_out or tag == "template"
         else:
             self._kept += tag == "pre"
         self._ask(tag)
@@ -226,7 +233,14 @@ def _page_in(attributes: str) -> str:
 
 
 def words_of(page: str, *, xml: bool = False, frames: int = _FRAMES, contents: bool = True) -> str:
-    """The words of a page, or of a part of one. What a browser drops, such as a tag without an end, is dropped.
+    """The words of a page, or of a part of one; see :func:`read`."""
+    return read(page, xml=xml, frames=frames, contents=contents)[0]
+
+
+def read(page: str, *, xml: bool = False, frames: int = _FRAMES, contents: bool = True) -> tuple[str, list[str]]:
+    """The words of a page, or of a part of one, and the parts of it that are hidden, which a script may show.
+
+    What a browser drops, such as a tag without an end, is dropped.
 
     Args:
         page: the page.
@@ -236,6 +250,7 @@ def words_of(page: str, *, xml: bool = False, frames: int = _FRAMES, contents: b
     """
     found, xml = _Words(page, _UNSEEN if contents else _UNSEEN | {"nav"}), xml or page.startswith("<?xml")
     done = place = 0
+    edges = list[int]()  # where what is hidden begins and ends
     while (begin := page.find("<", place)) >= 0:
         tag = _TAG.match(page, begin)
         if tag is None and not page.startswith(("<!", "<?"), begin):
@@ -262,8 +277,11 @@ def words_of(page: str, *, xml: bool = False, frames: int = _FRAMES, contents: b
             if name in _FRAMED and frames and (inner := _page_in(attributes)):
                 found.frame(words_of(inner, frames=frames - 1))
             found.open(name, attributes, alone=alone)
+        if found.hides is not (len(edges) % 2 == 1):
+            edges.append(place if found.hides else begin)
     found.text(page[done:])
-    return "".join(found.pieces).strip()
+    edges.append(len(page))
+    return "".join(found.pieces).strip(), [page[start:end] for start, end in zip(edges[::2], edges[1::2], strict=False)]
 
 
 def _after(page: str, end: str, start: int) -> int:

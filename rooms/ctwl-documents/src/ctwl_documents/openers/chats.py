@@ -19,7 +19,7 @@ from ctwl_decoder.words import said
 
 from .. import html
 from ..budget import Budget
-from ..found import LONG, SENTENCE, Member, plain, prose, size
+from ..found import LONG, SENTENCE, Member, plain, prose, size, with_others
 from . import opens
 
 _WRITERS = frozenset(
@@ -78,9 +78,6 @@ _READ = frozenset((*_WHAT, *_ASKED, *_ANSWERED))
 
 _NOT_OTHERS = ("prompt", "instruct", "question", "query", "input", "request", "schema")
 """In the names of long strings that are no answer: what was asked, or how."""
-
-OTHERS = "other texts"
-"""The name of the long texts beside what is read."""
 
 _PHRASE = 3
 """Words of a string that is no name, number or date."""
@@ -163,9 +160,8 @@ def read(data: bytes, _: Budget) -> str | Iterator[Member]:
     values = list(_values(text))
     words, rest = _words_in(values)
     if words is None:
-        return _unescaped(text) if values else text
-    others = _others(rest, words)
-    return iter([Member("", words), Member(OTHERS, "\n\n".join(others))]) if others else words
+        return unescaped(text) if values else text
+    return with_others(words, map(_whole, _long(rest)), (message for _, message in _messages(rest)))
 
 
 def words_of(text: str) -> str | None:
@@ -195,7 +191,7 @@ def _whole(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def _unescaped(text: str) -> str:
+def unescaped(text: str) -> str:
     """JSON with the characters for which it has signs: of many languages it would show no word else."""
     return _whole(_ESCAPE.sub(lambda found: json.loads(f'"{found[0]}"'), text))
 
@@ -221,15 +217,6 @@ def _unsigned(records: list[dict[str, Any]]) -> list[str]:
     told = [_said(record) for record in records]
     strings = sum(len(text) for record in records for _, text in _strings(record))
     return told if 2 * sum(map(len, told)) >= strings else []
-
-
-def _others(values: list[Any], told: str) -> list[str]:
-    """The long texts that are not in the words that are read nor in a message, and that asked nothing."""
-    ends = {_whole(text): _ends(text) for text in _long(values)}
-    wanted = set[tuple[str, ...]]().union(*ends.values())
-    read = [told, *(words for _, words in _messages(values))] if ends else []
-    seen = {run for words in read for run in _runs(words) if run in wanted}
-    return [text for text, runs in ends.items() if not runs <= seen]
 
 
 def _long(values: list[Any]) -> Iterator[str]:
@@ -261,24 +248,6 @@ def _long(values: list[Any]) -> Iterator[str]:
 
 def _asks(key: str) -> bool:
     return key in _ASKED or _names(key.lower(), _NOT_OTHERS + _UNSAID)
-
-
-def _runs(text: str) -> Iterator[tuple[str, ...]]:
-    """Each run of some words of a text, or of characters where it has fewer words."""
-    parts = _parts(text)
-    for start in range(max(len(parts) - SENTENCE + 1, 1)):
-        yield tuple(parts[start : start + SENTENCE])
-
-
-def _ends(text: str) -> set[tuple[str, ...]]:
-    """The first and the last run of a long text, without the words at its ends: others may be joined to these."""
-    parts = _parts(text)[1:-1]
-    return {tuple(parts[:SENTENCE]), tuple(parts[-SENTENCE:])}
-
-
-def _parts(text: str) -> list[str]:
-    words = text.split()
-    return words if len(words) >= LONG else list(text)
 
 
 def _of_notebook(cells: list[dict[str, Any]]) -> str:
