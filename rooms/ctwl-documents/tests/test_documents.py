@@ -499,8 +499,19 @@ def test_an_encrypted_chapter_is_named_and_not_read() -> None:
     assert first.text == "Words" and locked.name == "book/O/b 1" and "locked" in str(locked.text)
 
 
+def test_parts_of_an_office_document_are_known_by_their_types_whatever_their_names_are() -> None:
+    types = {"a": "header", "b": "footnotes", "c 1": "diagramData", "d": "document.main", "no": "comments"}
+    said = "".join(
+        f"<Override PartName='/word/{name.replace(' ', '%20')}' ContentType='application/x.{kind}+xml'/>"
+        for name, kind in types.items()
+    )
+    made: dict[str, str | bytes] = {f"word/{name}": f"<a><p><t>{name}</t></p></a>" for name in types}
+    made |= {"[Content_Types].xml": f"<Types>{said}</Types>", "word/e/f.docx": docx("f")}
+    assert words(packed(made)) == "d\n\nc 1\n\nb\n\na\n\nf"
+
+
 def test_a_broken_document_in_a_document_is_named() -> None:
-    parts = {"[Content_Types].xml": "", "word/document.xml": "<a><p><t>Words</t></p></a>"}
+    parts = {"[Content_Types].xml": "<Types/>", "word/document.xml": "<a><p><t>Words</t></p></a>"}
     first, inner = texts_in(packed(parts | {"word/embeddings/a.docx": packed(parts)[:-9]}), "letter", Budget())
     assert first.text == "Words" and inner.name == "letter/word/embeddings/a.docx"
 
@@ -542,7 +553,7 @@ def test_lines_of_a_flowed_mail_are_joined() -> None:
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(50), "an older Office document"),
         (b"7z\xbc\xaf\x27\x1c" + bytes(50), "a 7z or RAR archive"),
         (b"ID3\x04" + bytes(50), "a recording"),
-        (packed({"[Content_Types].xml": "", "xl/workbook.xml": ""}), "an Excel table"),
+        (packed({"[Content_Types].xml": "<Types/>", "xl/workbook.xml": ""}), "an Excel table"),
         (b"-----BEGIN PGP MESSAGE-----\n\nhQEMA", "a PGP message"),
         (b"WARC/1.0\r\nWARC-Type: response\r\n", "a WARC archive"),
         (b"%!PS-Adobe-3.0 EPSF-3.0\n(words) show", "PostScript"),
