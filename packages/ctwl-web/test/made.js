@@ -148,6 +148,7 @@ export const files = (text) => ({
   "a flat document with what nobody sees": unseen(text),
   "a flat document of Office": flatOffice(text),
   "an older flat document of Office": `<w:wordDocument>${said(text)}</w:wordDocument>`,
+  "the head of a page of OpenDocument": zip({ mimetype: "", "content.xml": "<a/>", "styles.xml": `<a><style:header>${paragraphs(text, (each) => `<text:p>${escaped(each)}</text:p>`)}</style:header></a>` }),
   fb2: fb2(text),
   "a document in a document": withPart("word/embeddings/a.docx", docx(text)),
   "the head of a page": withPart("word/header2.xml", `<a>${said(text)}</a>`),

@@ -170,6 +170,23 @@ def test_a_pdf_whose_fonts_do_not_say_which_letters_they_show_is_refused() -> No
     assert isinstance(found.text, DocumentRefused) and "OCR" in str(found.text)
 
 
+def test_a_page_of_a_pdf_that_is_a_picture_is_named() -> None:
+    page = b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]%s/Resources<</Font<</F 4 0 R>>>>>>"
+    drawn = b"q 500 0 0 500 0 0 cm BI /W 1 /H 1 /CS /G /BPC 8 ID x EI Q"
+    sheets = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Count 3/Kids[5 0 R 6 0 R 7 0 R]>>",
+        b"<</Length %d>>stream\n%s\nendstream" % (len(SHOWN), SHOWN),
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+        page % b"/Contents 3 0 R",
+        page % b"/Contents 8 0 R",
+        page % b"",
+        b"<</Length %d>>stream\n%s\nendstream" % (len(drawn), drawn),
+    ]
+    first, picture = texts_in(pdf_of(sheets), "a", Budget())
+    assert first.text == "One" and picture.name == "a/page 2" and "OCR" in str(picture.text)
+
+
 def test_words_beside_the_page_of_a_pdf_are_not_read() -> None:
     aside = b" BT /F 12 Tf 700 700 Td (no) Tj ET BT /F 12 Tf 50 -50 Td (no) Tj ET BT /F 12 Tf -4 300 Td (Edge) Tj ET"
     assert words(sheet_with(b"", SHOWN + aside)) == "One\n\nEdge"

@@ -33,11 +33,13 @@ const NO_PLACE = /display\s*:\s*none/i;
 const UNSEEN_STYLE = /visibility\s*:\s*hidden/i;
 /** What a script calls a function with, or finds in a page, such as the name of an element that it shows. */
 const ARGUMENT = /(?:[(,]\s*|\sdata-sid=)["']#?([^"'\s]{1,80})["']/g;
+/** What a hidden element has that is shown: by Marko's script, which finds it by a name, or as a note of a book. */
+const SHOWN_LATER = new Map([["t", "="], ["aside", "epub:type"]]);
 /** Whether words of a drawing begin at a place of their own, as those of a line do. */
 const PLACED = /\s(?:x|y|dy)\s*=/i;
 const FRAMED = words("iframe frame object embed");
 /** The address of a page that is the page itself. */
-const PAGE = /^\s*data:(?:text\/html|application\/xhtml\+xml)([^,]*),([^]*)/i;
+const PAGE = /^\s*data:(?:text\/(?:html|plain)|application\/xhtml\+xml)([^,]*),([^]*)/i;
 const CODE = /%([0-9a-f]{2})/gi;
 /** Begins words of XML in which no sign has another meaning. */
 const LITERAL = "<![CDATA[";
@@ -147,8 +149,8 @@ class Words {
 
   /**
    * Whether nobody sees an element. A script shows what is hidden and has an id that is the argument of a call. It also
-   * shows a page that is hidden as a whole, an element that has an id and keeps its place while it is not seen, and a `t`
-   * with a name (Marko). KaTeX has each formula a second time, for those who listen.
+   * shows a page that is hidden as a whole, and an element that has an id and keeps its place while it is not seen. KaTeX
+   * has each formula a second time, for those who listen.
    */
   isUnseen(tag, attributes) {
     if ((UNSEEN.has(tag) && tag !== "template") || (tag === "nav" && !this.contents)) return true;
@@ -156,8 +158,9 @@ class Words {
     const [style, named] = [valueOf(STYLE, attributes), valueOf(ID, attributes)];
     if (tag === "template") return !SHADOW.test(attributes) && !this.isArgument(named);
     if (NO_PLACE.test(style) || HIDDEN.test(attributes.replace(VALUES, ""))) {
-      const isShown = valueOf(HOW_HIDDEN, attributes).toLowerCase() === FOUND || (tag === "t" && attributes.includes("="));
-      return !(isShown || this.isArgument(named));
+      const isShown = SHOWN_LATER.has(tag) && attributes.includes(SHOWN_LATER.get(tag));
+      const isFound = valueOf(HOW_HIDDEN, attributes).toLowerCase() === FOUND;
+      return !(isShown || isFound || this.isArgument(named));
     }
     return named === "" && (UNSEEN_STYLE.test(style) || attributes.includes("katex-mathml"));
   }

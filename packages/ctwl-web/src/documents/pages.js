@@ -6,10 +6,12 @@ import { sound } from "./refused.js";
 
 /** A script, or data of one; not what is for search engines alone. */
 const SCRIPT = /<script\b(?![^>]{0,200}ld\+json)[^]*?(?:<\/script|$)/gi;
+/** A script that is no program, but a text, or a part of a page. */
+const TEXT = /^<script[^>]{0,200}\btype\s*=\s*["']?text\/(?:html|markdown|plain|[\w-]*template)[^>]*>([^]*)/i;
 /** Data that an element has for a script. */
 const GIVEN = /="([^"]*&quot;[^"]*)"/g;
 /** A string of a script; it matches at any quote, or time doubles. */
-const STRING = new RegExp(Array.from("\"'`", (quote) => `${quote}[^${quote}\\\\\n]*(?:\\\\[^][^${quote}\\\\\n]*)*${quote}?`).join("|"), "g");
+const STRING = /"[^"\\\n]*(?:\\[^][^"\\\n]*)*"?|'[^'\\\n]*(?:\\[^][^'\\\n]*)*'?|`[^`\\]*(?:\\[^][^`\\]*)*`?/g;
 /** Shows that there are strings in a string. */
 const DATA = /":|","/;
 /** The end of a sentence: other long strings are code, or names of styles. */
@@ -35,6 +37,8 @@ export function ofPage(page) {
 
 /** The texts in the strings of a script, and in strings in these. */
 function textsIn(script) {
+  const whole = TEXT.exec(script);
+  if (whole) return [wordsOf(whole[1])];
   return (script.match(STRING) ?? []).flatMap((string) => {
     const text = unescaped(string.slice(1, -1).replaceAll("\\'", "'"));
     return DATA.test(text) ? textsIn(text) : [text.includes("</") ? wordsOf(text) : text];

@@ -58,11 +58,14 @@ _UNSEEN_STYLE = re.compile(r"visibility\s*:\s*hidden", _ASCII)
 _ARGUMENT = re.compile(r"""(?:[(,]\s*|\sdata-sid=)["']#?([^"'\s]{1,80})["']""")
 """What a script calls a function with, or finds in a page, such as the name of an element that it shows."""
 
+_SHOWN_LATER = {"t": "=", "aside": "epub:type"}
+"""What a hidden element has that is shown: by Marko's script, which finds it by a name, or as a note of a book."""
+
 _PLACED = re.compile(r"\s(?:x|y|dy)\s*=", _ASCII)
 """Whether words of a drawing begin at a place of their own, as those of a line do."""
 
 _FRAMED = ("iframe", "frame", "object", "embed")
-_PAGE = re.compile(r"\s*data:(?:text/html|application/xhtml\+xml)([^,]*),(.*)", _ASCII | re.S)
+_PAGE = re.compile(r"\s*data:(?:text/(?:html|plain)|application/xhtml\+xml)([^,]*),(.*)", _ASCII | re.S)
 """The address of a page that is the page itself."""
 
 _LITERAL = "<![CDATA["
@@ -159,7 +162,7 @@ class _Words:
         """Whether nobody sees an element.
 
         A script shows what is hidden and has an id that is the argument of a call. It also shows a page that is hidden
-        as a whole, an element that has an id and keeps its place while it is not seen, and a ``t`` with a name (Marko).
+        as a whole, and an element that has an id and keeps its place while it is not seen.
         KaTeX has each formula a second time, for those who listen.
         """
         if tag in self._left_out and tag != "template":
@@ -170,8 +173,9 @@ class _Words:
         if tag == "template":
             return not (_SHADOW.search(attributes) or named in self._arguments)
         if _NO_PLACE.search(style) or _HIDDEN.search(_VALUES.sub("", attributes)):
-            is_shown = _value(_HOW_HIDDEN, attributes).lower() == _FOUND or (tag == "t" and "=" in attributes)
-            return not (is_shown or named in self._arguments)
+            is_shown = tag in _SHOWN_LATER and _SHOWN_LATER[tag] in attributes
+            is_found = _value(_HOW_HIDDEN, attributes).lower() == _FOUND
+            return not (is_shown or is_found or named in self._arguments)
         return not named and (_UNSEEN_STYLE.search(style) is not None or "katex-mathml" in attributes)
 
     @cached_property

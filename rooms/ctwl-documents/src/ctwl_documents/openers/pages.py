@@ -18,10 +18,17 @@ from .chats import unescaped
 _SCRIPT = re.compile(r"<script\b(?![^>]{0,200}ld\+json).*?(?:</script|\Z)", re.I | re.A | re.S)
 """A script, or data of one; not what is for search engines alone."""
 
+_TEXT = re.compile(
+    r"<script[^>]{0,200}\btype\s*=\s*[\"']?text/(?:html|markdown|plain|[\w-]*template)[^>]*>(.*)", re.I | re.A | re.S
+)
+"""A script that is no program, but a text, or a part of a page."""
+
 _GIVEN = re.compile(r'="([^"]*&quot;[^"]*)"')
 """Data that an element has for a script."""
 
-_STRING = re.compile("|".join(rf"{quote}[^{quote}\\\n]*(?:\\[\s\S][^{quote}\\\n]*)*{quote}?" for quote in "\"'`"))
+_STRING = re.compile(
+    r""""[^"\\\n]*(?:\\[\s\S][^"\\\n]*)*"?|'[^'\\\n]*(?:\\[\s\S][^'\\\n]*)*'?|`[^`\\]*(?:\\[\s\S][^`\\]*)*`?"""
+)
 """A string of a script; it matches at any quote, or time doubles."""
 
 _DATA = re.compile(r'":|","')
@@ -57,6 +64,9 @@ def read(data: bytes, _: Budget) -> str | Iterator[Member]:
 
 def _texts_in(script: str) -> Iterator[str]:
     """The texts in the strings of a script, and in strings in these."""
+    if whole := _TEXT.match(script):
+        yield html.words_of(whole[1])
+        return
     for string in _STRING.findall(script):
         text = unescaped(string[1:-1].replace("\\'", "'"))
         if _DATA.search(text):
