@@ -9,6 +9,8 @@ const [BLOCKS, PARAGRAPHS, UNSEEN, VOID] = ["blocks", "paragraphs", "unseen", "v
 const ENDS = new Map(Object.entries(TABLES.ends).map(([name, by]) => [name, words(by)]));
 /** Elements that are seen though they are in one that is not: words of drawings and of formulas. */
 const SEEN = new Map(Object.entries(TABLES.seen).map(([name, inside]) => [name, words(inside)]));
+/** Elements of drawings whose text is for use elsewhere, or for programs that do not show what stands before it. */
+const ASIDE = ["defs", "switch"];
 /** Elements in which another such element may be open. */
 const NESTING = ["ul", "ol", "dl", "table"];
 const SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
@@ -105,9 +107,9 @@ class Words {
   }
 
   open(tag, attributes, alone) {
-    const nested = NESTING.some((each) => this.inside.get(each));
+    const [nested, aside] = [NESTING, ASIDE].map((around) => around.some((each) => this.inside.get(each)));
     if (ENDS.get(this.unseen)?.has(tag) && !nested) this.unseen = null;
-    if (SEEN.get(this.unseen)?.has(tag) && !alone) {
+    if (SEEN.get(this.unseen)?.has(tag) && !alone && !(aside && tag === "text")) {
       this.around.push([this.unseen, tag, this.inside]);
       [this.unseen, this.inside] = [null, new Map()];
       return this.askAround(tag);

@@ -25,6 +25,9 @@ _ENDS = {name: frozenset(by.split()) for name, by in document_tables()["ends"].i
 _SEEN = {name: frozenset(inside.split()) for name, inside in document_tables()["seen"].items()}
 """Elements that are seen though they are in one that is not: words of drawings and of formulas."""
 
+_ASIDE = ("defs", "switch")
+"""Elements of drawings whose text is for use elsewhere, or for programs that do not show what stands before it."""
+
 _NESTING = ("ul", "ol", "dl", "table")
 """Elements in which another such element may be open."""
 
@@ -120,10 +123,10 @@ class _Words:
         return self._unseen is not None and self._hides
 
     def open(self, tag: str, attributes: str, *, alone: bool) -> None:
-        nested = any(self._inside[each] for each in _NESTING)
+        nested, aside = (any(self._inside[each] for each in around) for around in (_NESTING, _ASIDE))
         if self._unseen and tag in _ENDS.get(self._unseen, ()) and not nested:
             self._unseen = None
-        if self._unseen and tag in _SEEN.get(self._unseen, ()) and not alone:
+        if self._unseen and tag in _SEEN.get(self._unseen, ()) and not (alone or (aside and tag == "text")):
             self._around.append((self._unseen, tag, self._inside))
             self._unseen, self._inside = None, Counter()
             self._ask_around(tag)
