@@ -107,9 +107,8 @@ class Words {
   }
 
   open(tag, attributes, alone) {
-    const [nested, aside] = [NESTING, ASIDE].map((around) => around.some((each) => this.inside.get(each)));
-    if (ENDS.get(this.unseen)?.has(tag) && !nested) this.unseen = null;
-    if (SEEN.get(this.unseen)?.has(tag) && !alone && !(aside && tag === "text")) {
+    if (ENDS.get(this.unseen)?.has(tag) && !this.isIn(NESTING)) this.unseen = null;
+    if (SEEN.get(this.unseen)?.has(tag) && !alone && !(tag === "text" && this.isIn(ASIDE))) {
       this.around.push([this.unseen, tag, this.inside]);
       [this.unseen, this.inside] = [null, new Map()];
       return this.askAround(tag);
@@ -165,6 +164,11 @@ class Words {
       return !(isShown || isFound || this.isArgument(named));
     }
     return named === "" && (UNSEEN_STYLE.test(style) || attributes.includes("katex-mathml"));
+  }
+
+  /** Whether one of some elements is open in the one that is not seen. */
+  isIn(names) {
+    return names.some((name) => this.inside.get(name));
   }
 
   isArgument(name) {

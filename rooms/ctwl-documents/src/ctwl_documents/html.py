@@ -123,10 +123,10 @@ class _Words:
         return self._unseen is not None and self._hides
 
     def open(self, tag: str, attributes: str, *, alone: bool) -> None:
-        nested, aside = (any(self._inside[each] for each in around) for around in (_NESTING, _ASIDE))
-        if self._unseen and tag in _ENDS.get(self._unseen, ()) and not nested:
+        if self._unseen and tag in _ENDS.get(self._unseen, ()) and not any(map(self._inside.get, _NESTING)):
             self._unseen = None
-        if self._unseen and tag in _SEEN.get(self._unseen, ()) and not (alone or (aside and tag == "text")):
+        aside = tag == "text" and any(map(self._inside.get, _ASIDE))
+        if self._unseen and tag in _SEEN.get(self._unseen, ()) and not (alone or aside):
             self._around.append((self._unseen, tag, self._inside))
             self._unseen, self._inside = None, Counter()
             self._ask_around(tag)
