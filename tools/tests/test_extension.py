@@ -222,6 +222,18 @@ def test_what_is_not_seen_is_not_read_and_the_page_stays_as_it_was(opened: Any, 
 
 
 @in_chromium
+def test_words_of_drawings_and_formulas_are_read(opened: Any, folder: Path) -> None:
+    page, no = opened("empty"), "<title>no</title><desc>no</desc><defs><text>no</text></defs>"
+    svg = (
+        f"<svg>{no}<text y='20'>On <tspan>one</tspan>{no}</text><foreignObject width='9' height='9'>two</foreignObject>"
+    )
+    math = "<math><mi>no</mi><mtext>three</mtext><mn>0</mn></math><span aria-hidden='true'>no</span>"
+    page.evaluate("(given) => (document.body.innerHTML = given)", f"{svg}</svg><p>{math}</p>")
+    page.evaluate((folder / "content.js").read_text("utf-8"))
+    assert page.evaluate("ctwl.collect(true).text").split() == ["On", "one", "two", "three"]
+
+
+@in_chromium
 def test_places_are_characters_however_deep_the_words_are(browser: Browser, opened: Any, folder: Path) -> None:
     page = opened("empty")
     page.evaluate(

@@ -3,8 +3,10 @@
  * document.
  */
 
-/** Elements whose words nobody reads as text. */
-const SILENT = "script, style, noscript, template, svg, math, canvas, button, select, textarea, object, audio, video, rt, rp";
+/** Elements whose words nobody reads as text: of drawings and formulas some are words. */
+const SILENT =
+  "script, style, noscript, template, canvas, button, select, textarea, object, audio, video, rt, rp, " +
+  "svg :is(defs, desc, title), mi, mn, mo, ms";
 /** A sign beside words is hidden from those who listen; so is a whole text while a dialog is before it. */
 const SIGN = "[aria-hidden='true']";
 const TEXTS = "p, article, main";

@@ -80,6 +80,17 @@ test("messages of people are never read for a model's", async () => {
   }
 });
 
+test("a stream whose pieces have lost the spaces between words is refused", async () => {
+  const line = MARKED.split("\n")[0];
+  const streams = [(piece) => JSON.stringify({ choices: [{ delta: { content: piece } }] }), (piece) => piece].map((record) => (piece) => `data:${record(piece)}\n\n`);
+  for (const record of [...streams, (piece) => `0:${JSON.stringify(piece)}\n`]) {
+    const stream = (...pieces) => openDocument(bytes(pieces.map(record).join("")));
+    await assert.rejects(stream(...line.split(" ")), (error) => error.reason === "spaces");
+    assert.equal((await stream(...line.match(/.{1,9}/g))).text, line);
+    assert.equal((await stream(..."\u0e20\u0e32\u0e29\u0e32".repeat(9))).text.includes("\u0e20"), true);
+  }
+});
+
 for (const [name, { file, words, beside }] of Object.entries(chats())) {
   test(`${name}: the words are read, and those beside them named`, async () => {
     const { text: read, left } = await openDocument(bytes(file));
@@ -174,9 +185,17 @@ test("words of Word that nobody sees are not read, and a broken document in a do
   assert.equal(await wordsOf(docx("one", run("<w:vanish/>"))), "one");
   for (const seen of ['<w:vanish w:val="0"/>', "<w:rPrChange><w:rPr><w:vanish/></w:rPr></w:rPrChange>"]) assert.equal(await wordsOf(docx("one", run(seen))), "one\n\nmore");
   const inner = "word/embeddings/a.docx";
-  const outer = zip({ "[Content_Types].xml": "", "word/document.xml": "<a><p><t>Words</t></p></a>", [inner]: docx("no").subarray(0, 200) });
+  const outer = zip({ "[Content_Types].xml": "<Types/>", "word/document.xml": "<a><p><t>Words</t></p></a>", [inner]: docx("no").subarray(0, 200) });
   const { text: words, left } = await openDocument(outer);
   assert.deepEqual([words, left], ["Words", [inner]]);
+});
+
+test("parts of an office document are known by their types, whatever their names are", async () => {
+  const types = { a: "wordprocessingml.header", b: "wordprocessingml.footnotes", "c 1": "drawingml.diagramData", d: "wordprocessingml.document.main", no: "wordprocessingml.comments" };
+  const said = Object.entries(types).map(([name, type]) => `<Override PartName="/word/${encodeURI(name)}" ContentType="application/vnd.openxmlformats-officedocument.${type}+xml"/>`);
+  const told = Object.keys(types).map((name) => [`word/${name}`, `<a><p><t>${name}</t></p></a>`]);
+  const made = { "[Content_Types].xml": `<Types>${said.join("")}</Types>`, ...Object.fromEntries(told), "word/e/f.docx": docx("f") };
+  assert.equal(await wordsOf(zip(made)), "d\n\nc 1\n\nb\n\na\n\nf");
 });
 
 test("breaks of an office document are breaks of the text", async () => {
@@ -254,7 +273,7 @@ test("a part of a mail needs no headers, and base64 may go on behind its end", a
 test("bombs, loops and lies are refused", async () => {
   const zeros = new Uint8Array(80 * 2 ** 20);
   const broken = refused("document-refused");
-  const part = (content, lies) => zip({ "[Content_Types].xml": "", "word/document.xml": content }, lies);
+  const part = (content, lies) => zip({ "[Content_Types].xml": "<Types/>", "word/document.xml": content }, lies);
   await assert.rejects(openDocument(part(zeros)), refused("document-refused", /as bombs are/));
   await assert.rejects(openDocument(part(zeros, { size: 9 })), refused("document-refused", /as bombs are/));
   await assert.rejects(openDocument(part("<a/>", { flags: 1 })), refused("document-refused", /password/));

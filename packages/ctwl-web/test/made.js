@@ -112,6 +112,10 @@ const diagram = (text) => zip({
 /** A document whose words are in another part. */
 const withPart = (name, part) => zip({ ...TYPES, "word/document.xml": "<a/>", [name]: part });
 
+/** The same of OpenDocument. */
+const ofOpenDocument = (name, text) =>
+  zip({ mimetype: "", "content.xml": "<a/>", [name]: `<a><b>${paragraphs(text, (each) => `<text:p>${escaped(each)}</text:p>`)}</b></a>` });
+
 /** Quoted-printable, in lines of at most 76 characters. */
 export const quoted = (text) =>
   text.split(/\r?\n/).map((line) => {
@@ -148,6 +152,8 @@ export const files = (text) => ({
   "a flat document with what nobody sees": unseen(text),
   "a flat document of Office": flatOffice(text),
   "an older flat document of Office": `<w:wordDocument>${said(text)}</w:wordDocument>`,
+  "the head of a page of OpenDocument": ofOpenDocument("styles.xml", text),
+  "a chart of OpenDocument": ofOpenDocument("Object 1/content.xml", text),
   fb2: fb2(text),
   "a document in a document": withPart("word/embeddings/a.docx", docx(text)),
   "the head of a page": withPart("word/header2.xml", `<a>${said(text)}</a>`),

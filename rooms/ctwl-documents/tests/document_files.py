@@ -494,6 +494,10 @@ def of_rarer_forms(text: str) -> dict[str, bytes]:
         "head.docx": office_with_parts("word/header2.xml", older_office(text)),
         "chart.docx": office_with_parts("word/charts/chart1.xml", older_office(text)),
         "notes.odt": odt_with_notes(text),
+        **{
+            f"{name}.odt": packed({"mimetype": "", "content.xml": "<a/>", part: flat_odt(text)})
+            for name, part in (("head", "styles.xml"), ("chart", "Object 1/content.xml"))
+        },
         "box.docx": docx_with_a_box(text),
         "chunks.docx": docx_of_chunks(text),
         "chunks-of-a-head.docx": docx_of_chunks(text, "header1"),

@@ -170,6 +170,23 @@ def test_a_pdf_whose_fonts_do_not_say_which_letters_they_show_is_refused() -> No
     assert isinstance(found.text, DocumentRefused) and "OCR" in str(found.text)
 
 
+def test_a_page_of_a_pdf_that_is_a_picture_is_named() -> None:
+    page = b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]%s/Resources<</Font<</F 4 0 R>>>>>>"
+    drawn = b"q 500 0 0 500 0 0 cm BI /W 1 /H 1 /CS /G /BPC 8 ID x EI Q"
+    sheets = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Count 3/Kids[5 0 R 6 0 R 7 0 R]>>",
+        b"<</Length %d>>stream\n%s\nendstream" % (len(SHOWN), SHOWN),
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+        page % b"/Contents 3 0 R",
+        page % b"/Contents 8 0 R",
+        page % b"",
+        b"<</Length %d>>stream\n%s\nendstream" % (len(drawn), drawn),
+    ]
+    first, picture = texts_in(pdf_of(sheets), "a", Budget())
+    assert first.text == "One" and picture.name == "a/page 2" and "OCR" in str(picture.text)
+
+
 def test_words_beside_the_page_of_a_pdf_are_not_read() -> None:
     aside = b" BT /F 12 Tf 700 700 Td (no) Tj ET BT /F 12 Tf 50 -50 Td (no) Tj ET BT /F 12 Tf -4 300 Td (Edge) Tj ET"
     assert words(sheet_with(b"", SHOWN + aside)) == "One\n\nEdge"
@@ -292,6 +309,18 @@ def test_a_page_whose_words_a_script_shows_is_refused() -> None:
 def test_messages_of_people_are_never_read_for_a_model_s(chat: object) -> None:
     (found,) = texts_in(json.dumps(chat).encode(), "chat.json", Budget())
     assert isinstance(found.text, DocumentRefused) and "messages of people" in str(found.text)
+
+
+@pytest.mark.parametrize("record", ['data:{"choices": [{"delta": {"content": "%s"}}]}\n\n', "data:%s\n\n", '0:"%s"\n'])
+def test_a_stream_whose_pieces_have_lost_the_spaces_between_words_is_refused(record: str) -> None:
+    def stream(*pieces: str) -> bytes:
+        return "".join(record % piece for piece in pieces).encode()
+
+    line = LETTER.partition("\n")[0].replace('"', "")
+    (found,) = texts_in(stream(*line.split()), "stream", Budget())
+    assert isinstance(found.text, DocumentRefused) and "no spaces between words" in str(found.text)
+    assert words(stream(*line.replace(" ", " |").split("|"))) == line
+    assert "\u0e20" in words(stream(*"\u0e20\u0e32\u0e29\u0e32" * 9))
 
 
 CHATS: dict[str, dict[str, Any]] = json.loads((web_folder() / "test" / "chats.json").read_text(encoding="utf-8"))
@@ -487,8 +516,19 @@ def test_an_encrypted_chapter_is_named_and_not_read() -> None:
     assert first.text == "Words" and locked.name == "book/O/b 1" and "locked" in str(locked.text)
 
 
+def test_parts_of_an_office_document_are_known_by_their_types_whatever_their_names_are() -> None:
+    types = {"a": "header", "b": "footnotes", "c 1": "diagramData", "d": "document.main", "no": "comments"}
+    said = "".join(
+        f"<Override PartName='/word/{name.replace(' ', '%20')}' ContentType='application/x.{kind}+xml'/>"
+        for name, kind in types.items()
+    )
+    made: dict[str, str | bytes] = {f"word/{name}": f"<a><p><t>{name}</t></p></a>" for name in types}
+    made |= {"[Content_Types].xml": f"<Types>{said}</Types>", "word/e/f.docx": docx("f")}
+    assert words(packed(made)) == "d\n\nc 1\n\nb\n\na\n\nf"
+
+
 def test_a_broken_document_in_a_document_is_named() -> None:
-    parts = {"[Content_Types].xml": "", "word/document.xml": "<a><p><t>Words</t></p></a>"}
+    parts = {"[Content_Types].xml": "<Types/>", "word/document.xml": "<a><p><t>Words</t></p></a>"}
     first, inner = texts_in(packed(parts | {"word/embeddings/a.docx": packed(parts)[:-9]}), "letter", Budget())
     assert first.text == "Words" and inner.name == "letter/word/embeddings/a.docx"
 
@@ -530,7 +570,7 @@ def test_lines_of_a_flowed_mail_are_joined() -> None:
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(50), "an older Office document"),
         (b"7z\xbc\xaf\x27\x1c" + bytes(50), "a 7z or RAR archive"),
         (b"ID3\x04" + bytes(50), "a recording"),
-        (packed({"[Content_Types].xml": "", "xl/workbook.xml": ""}), "an Excel table"),
+        (packed({"[Content_Types].xml": "<Types/>", "xl/workbook.xml": ""}), "an Excel table"),
         (b"-----BEGIN PGP MESSAGE-----\n\nhQEMA", "a PGP message"),
         (b"WARC/1.0\r\nWARC-Type: response\r\n", "a WARC archive"),
         (b"%!PS-Adobe-3.0 EPSF-3.0\n(words) show", "PostScript"),

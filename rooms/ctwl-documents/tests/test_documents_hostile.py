@@ -34,7 +34,7 @@ from ctwl_documents.opening import texts_in
 
 _PARTS = "From: a@example.org\nMIME-Version: 1.0\nDate: x\n"
 _CONTAINER = "META-INF/container.xml"
-_TYPES = {"[Content_Types].xml": ""}
+_TYPES = {"[Content_Types].xml": "<Types/>"}
 _SAID = {"document-refused", "not-opened", "input-too-large", "not-text"}
 
 

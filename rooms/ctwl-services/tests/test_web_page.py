@@ -276,7 +276,7 @@ def documents(text: str) -> dict[str, bytes]:
     mail.add_attachment(b"%PDF-1.7", maintype="application", subtype="pdf", filename="more.pdf")
     book = '<package><item id="a" href="a.html"/><itemref idref="a"/></package>'
     return {
-        "a.docx": packed({"[Content_Types].xml": "", "word/document.xml": f"<w:body xmlns:w='w'>{word}</w:body>"}),
+        "a.docx": packed({"[Content_Types].xml": "<a/>", "word/document.xml": f"<w:body xmlns:w='w'>{word}</w:body>"}),
         "a.odt": packed({"mimetype": "", "content.xml": f"<x>{odt}</x>"}),
         "a.epub": packed({
             "META-INF/container.xml": '<rootfile full-path="b/a.opf"/>', "b/a.opf": book, "b/a.html": html,

@@ -7,7 +7,7 @@
  */
 import { wordsOf } from "./html.js";
 import { fromBase64 } from "./mail.js";
-import { LONG, SENTENCE, prose, sizeOf, wordsApart } from "./prose.js";
+import { LONG, SENTENCE, others, prose, sizeOf, wordsApart } from "./prose.js";
 import { DocumentRefused, sound } from "./refused.js";
 
 const WRITERS = new Set("assistant model ai bot gpt chatgpt claude gemini copilot llm llama mistral qwen deepseek grok".split(" "));
@@ -25,8 +25,6 @@ const ANSWERED = [
 const READ = new Set([...WHAT, ...ASKED, ...ANSWERED]);
 /** In the names of long strings that are no answer: what was asked, or how. */
 const NOT_OTHERS = ["prompt", "instruct", "question", "query", "input", "request", "schema"];
-/** The name of the long texts beside what is read. */
-const OTHERS = "other texts";
 /** Words of a string that is no name, number or date. */
 const PHRASE = 3;
 /** What a notebook has as the text of a thing that it shows in another form. */
@@ -51,8 +49,10 @@ const NEXT = /"[^"\\]*(?:\\[^]?[^"\\]*)*"?|\}\s*\{/g;
 const [EVENT, DATA] = [/^(?:(?:event|id|retry|data)?:.*(?:\r?\n|(?![^])))+$/, /^data:(.*?)\r?$/gm];
 /** A part of a stream that has a letter or a number for its kind, as Vercel's programs send it. */
 const PART = /^([0-9a-z]):(["{[].*)$/gm;
-/** The kind of a part that the model thought, and did not say. */
-const THOUGHT = "g";
+/** The kinds of a part that the model said, and that it thought and did not say. */
+const [SAID, THOUGHT] = ["0", "g"];
+/** A character of a script with spaces between words. */
+const SPACED = /[\0-\u0dff]/g;
 /** Pieces of a stream of an unknown program; one in so many of a text begins or ends at the end of a word. */
 const [LEAST, SHARE] = [3, 5];
 /** Characters of a piece in a script without spaces. */
@@ -75,7 +75,7 @@ export function ofChat(text) {
   const values = valuesIn(text);
   const [words, rest] = wordsIn(values);
   if (words === null) return { text: values.length > 0 ? unescaped(text).toWellFormed() : text, left: [] };
-  return { text: words.toWellFormed(), left: hasOthers(rest, words) ? [OTHERS] : [] };
+  return { text: words.toWellFormed(), left: others(longIn(rest), () => [words, ...messagesIn(rest).map(([, message]) => message)]) };
 }
 
 /** The words, and the values that may have others: all beside messages, of a stream those without a piece. */
@@ -91,7 +91,7 @@ function wordsIn(values) {
 }
 
 /** JSON with the characters for which it has signs: of many languages it would show no word else. */
-const unescaped = (text) => text.replace(ESCAPE, (found) => JSON.parse(`"${found}"`));
+export const unescaped = (text) => text.replace(ESCAPE, (found) => JSON.parse(`"${found}"`));
 
 /** Whether a writer is a model, by its role or by a name such as `gpt-4o-mini`, which people do not have. */
 function isModel(name) {
@@ -117,15 +117,6 @@ function unsigned(records) {
   return 2 * size(told) >= size(records.flatMap(stringsIn).map(([, text]) => text)) ? told : [];
 }
 
-/** Whether there is a long text that is not in the words that are read nor in a message, and that asked nothing. */
-function hasOthers(values, told) {
-  const ends = longIn(values).map(endsOf);
-  if (ends.length === 0) return false;
-  const [wanted, seen] = [new Set(ends.flat()), new Set()];
-  for (const words of [told, ...messagesIn(values).map(([, said]) => said)]) for (const run of runs(words)) if (wanted.has(run)) seen.add(run);
-  return ends.some((both) => !both.every((run) => seen.has(run)));
-}
-
 /**
  * The long strings in values, and phrases that are long together since records have them beside their words; but for packed
  * ones, what people wrote or asked, and thoughts.
@@ -142,9 +133,9 @@ function longIn(values) {
       else if (name) beside.set(name, (beside.get(name) ?? new Set()).add(value));
     } else if (Array.isArray(value)) for (let i = value.length - 1; i >= 0; i--) waiting.push([name, value[i]]);
     else if (isRecord(value) && !isPerson(whoOf(value)) && !isUnsaid(value)) {
-      const near = !whoOf(value) && (name || said(value) || isPair(value));
+      const row = !whoOf(value) && (name || said(value) || isPair(value));
       const inner = Object.entries(value).filter(([key, each]) => typeof each !== "string" || !asks(key));
-      for (const [key, each] of inner.reverse()) waiting.push([near && !READ.has(key) ? key : "", each]);
+      for (const [key, each] of inner.reverse()) waiting.push([row && !READ.has(key) ? key : "", each]);
     }
   }
   for (const texts of beside.values()) {
@@ -156,23 +147,6 @@ function longIn(values) {
 }
 
 const asks = (key) => ASKED.includes(key) || [...NOT_OTHERS, ...UNSAID].some((name) => key.toLowerCase().includes(name));
-
-/** The runs of some words of a text, or of characters where it has fewer words. */
-function* runs(text) {
-  const parts = partsOf(text);
-  for (let start = 0; start < Math.max(parts.length - SENTENCE + 1, 1); start++) yield parts.slice(start, start + SENTENCE).join(" ");
-}
-
-/** The first and the last run of a long text, without the words at its ends: others may be joined to these. */
-function endsOf(text) {
-  const parts = partsOf(text).slice(1, -1);
-  return [parts.slice(0, SENTENCE), parts.slice(-SENTENCE)].map((run) => run.join(" "));
-}
-
-function partsOf(text) {
-  const apart = wordsApart(text);
-  return apart.length >= LONG ? apart : Array.from(text);
-}
 
 /** The prose, else the code; and what the code printed. */
 function ofNotebook(cells) {
@@ -206,7 +180,7 @@ function valuesIn(given) {
   const [used, fields] = [found, [...text.matchAll(FIELD)]].map((lines) => lines.map(([line]) => line));
   const size = (some) => some.reduce((sum, line) => sum + line.length, 0);
   if (found.length === 0 || 4 * size(used) < 3 * (text.replace(/[\r\n]/g, "").length - size(fields))) {
-    const events = eventsIn(text).map((data) => ({ data }));
+    const events = eventsIn(text).map((data) => ({ [SAID]: data }));
     return events.length > 0 ? events : behindEachOther(text);
   }
   const told = new Set([...used, ...fields].map((line) => line.trim()));
@@ -255,7 +229,15 @@ function streamed(pieces) {
     if (!parts.has(part)) parts.set(part, []);
     parts.get(part).push(text);
   }
-  return [...parts].flatMap(([part, texts]) => (JSON.parse(part)[2] === "" ? texts.join("") : ofCall(texts.join(""))));
+  return [...parts].flatMap(([part, texts]) => (JSON.parse(part)[2] === "" ? whole(texts) : ofCall(texts.join(""))));
+}
+
+/** Pieces as one text; refused where the spaces between them are lost. */
+function whole(pieces) {
+  const text = pieces.join("");
+  const spaced = 2 * (text.match(SPACED) ?? []).length > text.length;
+  sound(pieces.length < LONG || !spaced || wordsApart(text).length !== 1, "spaces", "its pieces have no spaces between words");
+  return text;
 }
 
 /** The texts in what a model gives to a tool. */
@@ -302,7 +284,10 @@ function varied(records) {
     for (const [place, text] of stringsIn(record)) places.has(place) ? places.get(place).push(text) : places.set(place, [text]);
   }
   const sure = new Map([...places].filter(([, texts]) => texts.length >= LEAST && SHARE * texts.filter(isPiece).length >= texts.length));
-  if (sure.size === 0) return [[], records];
+  if (sure.size === 0) {
+    whole(places.get(JSON.stringify(["", SAID])) ?? []);
+    return [[], records];
+  }
   const told = [...sure.values()].flatMap((texts) => {
     const text = texts.join("");
     const given = text.startsWith("{") ? ofCall(text) : [];

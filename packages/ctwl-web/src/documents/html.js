@@ -1,11 +1,16 @@
 /** HTML: the words that a browser shows, with the breaks between them that the elements ask for. */
 import { ENTITIES } from "../entities.js";
+import { fromBinary, toBinary } from "./binary.js";
 import TABLES from "./tables.json" with { type: "json" };
 
 const words = (names) => new Set(names.split(" "));
 const [BLOCKS, PARAGRAPHS, UNSEEN, VOID] = ["blocks", "paragraphs", "unseen", "void"].map((name) => words(TABLES.elements[name]));
 /** Elements whose end may be left out, and what then ends them: an element that begins, or `/` one that ends. */
 const ENDS = new Map(Object.entries(TABLES.ends).map(([name, by]) => [name, words(by)]));
+/** Elements that are seen though they are in one that is not: words of drawings and of formulas. */
+const SEEN = new Map(Object.entries(TABLES.seen).map(([name, inside]) => [name, words(inside)]));
+/** Elements of drawings whose text is for use elsewhere, or for programs that do not show what stands before it. */
+const ASIDE = ["defs", "switch"];
 /** Elements in which another such element may be open. */
 const NESTING = ["ul", "ol", "dl", "table"];
 const SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
@@ -15,17 +20,29 @@ const SPACE_FIRST = new RegExp(`^[${SPACE}]`);
 /** Ends the attributes of an element without content, where XML is spoken. */
 const ALONE = /(?:^|[\s"'])\/$/;
 /** Elements of a page of HTML that may end so. */
-const ALONE_TOO = words("svg math foreignobject");
+const ALONE_TOO = new Set([...SEEN].flatMap(([name, inside]) => [name, ...inside]));
 /** Elements whose content has no tags. */
 const RAW = words("script style");
 const HIDDEN = /\shidden(?=[\s=\/]|$)/i;
-const [ID, SRCDOC, STYLE] = ["id", "srcdoc", "style"].map((name) => new RegExp(`\\s${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)'|([^\\s"'>]+))`, "i"));
+const [ID, STYLE, HOW_HIDDEN, SRCDOC, SRC] = ["id", "style", "hidden", "srcdoc", "(?:src|data)"].map(
+  (name) => new RegExp(`\\s${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)'|([^\\s"'>]+))`, "i"),
+);
+/** How words are hidden that a browser shows to whoever searches for them. */
+const FOUND = "until-found";
 /** A template with it is the inside of the element around it, which is seen. */
 const SHADOW = /\sshadowroot(?:mode)?\s*=/i;
 const NO_PLACE = /display\s*:\s*none/i;
 const UNSEEN_STYLE = /visibility\s*:\s*hidden/i;
 /** What a script calls a function with, or finds in a page, such as the name of an element that it shows. */
 const ARGUMENT = /(?:[(,]\s*|\sdata-sid=)["']#?([^"'\s]{1,80})["']/g;
+/** What a hidden element has that is shown: by Marko's script, which finds it by a name, or as a note of a book. */
+const SHOWN_LATER = new Map([["t", "="], ["aside", "epub:type"]]);
+/** Whether words of a drawing begin at a place of their own, as those of a line do. */
+const PLACED = /\s(?:x|y|dy)\s*=/i;
+const FRAMED = words("iframe frame object embed");
+/** The address of a page that is the page itself. */
+const PAGE = /^\s*data:(?:text\/(?:html|plain)|application\/xhtml\+xml)([^,]*),([^]*)/i;
+const CODE = /%([0-9a-f]{2})/gi;
 /** Begins words of XML in which no sign has another meaning. */
 const LITERAL = "<![CDATA[";
 /** Pages inside each other whose words are read. */
@@ -44,7 +61,8 @@ const WINDOWS =
   "\x90\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\x9d\u017e\u0178";
 const BREAKS = ["", " ", "\n", "\n\n"];
 
-function plain(text) {
+/** Characters for the references that stand for them. */
+export function plain(text) {
   if (!text.includes("&")) return text;
   return text.replace(REFERENCE, (whole, decimal, hexadecimal, name) => {
     if (name) return named(name) ?? whole;
@@ -77,18 +95,23 @@ class Words {
     this.called = null;
     this.wanted = 0;
     this.unseen = null;
+    this.hidden = false; // whether it is not seen by an attribute or as a template, which a script may change
     this.inside = new Map(); // how many elements of a name are open in the one that is not seen
-    this.drawings = []; // the same of each drawing around, while words in it are seen
+    this.around = []; // the same of drawings and formulas whose words are seen
     this.kept = 0; // open elements whose white space is kept
   }
 
+  /** Whether a script may show what stands here and is not seen. */
+  get hides() {
+    return this.unseen !== null && this.hidden;
+  }
+
   open(tag, attributes, alone) {
-    const nested = NESTING.some((each) => this.inside.get(each));
-    if (ENDS.get(this.unseen)?.has(tag) && !nested) this.unseen = null;
-    if (this.unseen === "svg" && tag === "foreignobject" && !alone) {
-      this.drawings.push(this.inside);
+    if (ENDS.get(this.unseen)?.has(tag) && !this.isIn(NESTING)) this.unseen = null;
+    if (SEEN.get(this.unseen)?.has(tag) && !alone && !(tag === "text" && this.isIn(ASIDE))) {
+      this.around.push([this.unseen, tag, this.inside]);
       [this.unseen, this.inside] = [null, new Map()];
-      return this.ask("p");
+      return this.askAround(tag);
     }
     if (this.unseen) {
       if (!alone) this.inside.set(tag, (this.inside.get(tag) ?? 0) + 1);
@@ -96,16 +119,19 @@ class Words {
     }
     if (!alone && this.isUnseen(tag, attributes)) {
       this.unseen = tag;
+      this.hidden = !UNSEEN.has(tag) || tag === "template";
       this.inside.clear();
     } else if (tag === "pre") this.kept++;
     this.ask(tag);
+    if (tag === "tspan" && PLACED.test(attributes)) this.askAround(tag);
   }
 
   close(tag) {
-    if (this.drawings.length > 0 && !this.unseen && (tag === "foreignobject" || tag === "svg")) {
-      [this.unseen, this.inside] = ["svg", this.drawings.pop()];
-      this.ask("p");
-      if (tag === "foreignobject") return;
+    if (!this.unseen && this.around.at(-1)?.includes(tag)) {
+      const [outer, seen, inside] = this.around.pop();
+      [this.unseen, this.inside] = [outer, inside];
+      this.askAround(seen);
+      if (tag === seen) return;
     }
     if (this.unseen) {
       const open = this.inside.get(tag) ?? 0;
@@ -124,15 +150,25 @@ class Words {
 
   /**
    * Whether nobody sees an element. A script shows what is hidden and has an id that is the argument of a call. It also
-   * shows a page that is hidden as a whole, and an element that has an id and keeps its place while it is not seen.
+   * shows a page that is hidden as a whole, and an element that has an id and keeps its place while it is not seen. KaTeX
+   * has each formula a second time, for those who listen.
    */
   isUnseen(tag, attributes) {
     if ((UNSEEN.has(tag) && tag !== "template") || (tag === "nav" && !this.contents)) return true;
     if (attributes === "" || tag === "html" || tag === "body") return tag === "template";
     const [style, named] = [valueOf(STYLE, attributes), valueOf(ID, attributes)];
     if (tag === "template") return !SHADOW.test(attributes) && !this.isArgument(named);
-    if (NO_PLACE.test(style) || HIDDEN.test(attributes.replace(VALUES, ""))) return !this.isArgument(named);
-    return named === "" && UNSEEN_STYLE.test(style);
+    if (NO_PLACE.test(style) || HIDDEN.test(attributes.replace(VALUES, ""))) {
+      const isShown = SHOWN_LATER.has(tag) && attributes.includes(SHOWN_LATER.get(tag));
+      const isFound = valueOf(HOW_HIDDEN, attributes).toLowerCase() === FOUND;
+      return !(isShown || isFound || this.isArgument(named));
+    }
+    return named === "" && (UNSEEN_STYLE.test(style) || attributes.includes("katex-mathml"));
+  }
+
+  /** Whether one of some elements is open in the one that is not seen. */
+  isIn(names) {
+    return names.some((name) => this.inside.get(name));
   }
 
   isArgument(name) {
@@ -150,6 +186,11 @@ class Words {
 
   ask(tag) {
     this.wanted = Math.max(this.wanted, PARAGRAPHS.has(tag) ? 3 : BLOCKS.has(tag) ? 2 : 0);
+  }
+
+  /** Words of a drawing are a paragraph; lines of these, and words of a formula, are words apart. */
+  askAround(tag) {
+    this.wanted = Math.max(this.wanted, tag === "tspan" || tag === "mtext" ? 1 : 3);
   }
 
   text(data) {
@@ -170,14 +211,33 @@ class Words {
   }
 }
 
+/** The page that the element of a frame holds itself. */
+function pageIn(attributes) {
+  const inner = plain(valueOf(SRCDOC, attributes));
+  if (inner !== "") return inner;
+  const [, kind, address] = PAGE.exec(plain(valueOf(SRC, attributes))) ?? [];
+  if (address === undefined) return "";
+  const data = toBinary(new TextEncoder().encode(address)).replace(CODE, (_, code) => String.fromCharCode(parseInt(code, 16)));
+  try {
+    return decoded(fromBinary(/;base64$/i.test(kind) ? atob(data) : data));
+  } catch {
+    return ""; // browsers do not show it either
+  }
+}
+
+/** The words of a page, or of a part of one; see {@link readPage}. */
+export const wordsOf = (page, xml, more) => readPage(page, xml, more)[0];
+
 /**
- * The words of a page, or of a part of one. What a browser drops, such as a tag without an end, is dropped.
+ * The words of a page, or of a part of one, and the parts of it that are hidden, which a script may show. What a browser
+ * drops, such as a tag without an end, is dropped.
  *
  * @param xml whether it is XHTML, as in books, though it does not say so; there any element may end where it begins
  * @param more `frames`, how many pages inside each other are read; `contents`, whether tables of contents are
  */
-export function wordsOf(page, xml = page.startsWith("<?xml"), { frames = FRAMES, contents = true } = {}) {
+export function readPage(page, xml = page.startsWith("<?xml"), { frames = FRAMES, contents = true } = {}) {
   const found = new Words(page, contents);
+  const edges = []; // where what is hidden begins and ends
   let [done, at] = [0, 0];
   for (let next = page.indexOf("<"); next >= 0; next = page.indexOf("<", at)) {
     TAG.lastIndex = next;
@@ -201,15 +261,17 @@ export function wordsOf(page, xml = page.startsWith("<?xml"), { frames = FRAMES,
       if (closing) found.close(name);
       else if (RAW.has(name) && !alone) at = past(page, TAG_END, past(page, new RegExp(`</${name}`, "gi"), at));
       else {
-        const inner = name === "iframe" && frames > 0 ? valueOf(SRCDOC, attributes) : "";
-        if (inner !== "") found.frame(wordsOf(plain(inner), undefined, { frames: frames - 1 }));
+        const inner = FRAMED.has(name) && frames > 0 ? pageIn(attributes) : "";
+        if (inner !== "") found.frame(wordsOf(inner, undefined, { frames: frames - 1 }));
         found.open(name, attributes, alone);
       }
+      if (found.hides !== (edges.length % 2 === 1)) edges.push(found.hides ? at : next);
     }
     done = at;
   }
   found.text(page.slice(done));
-  return found.pieces.join("").trim();
+  const hidden = edges.flatMap((edge, i) => (i % 2 === 0 ? [page.slice(edge, edges[i + 1])] : []));
+  return [found.pieces.join("").trim(), hidden];
 }
 
 /** The place after the next match of a pattern; of the end of a tag, after its values. The page's end where none is. */

@@ -9,6 +9,7 @@ import { parse } from "./markup.js";
 import { DocumentRefused, sound } from "./refused.js";
 import { member } from "./zip.js";
 
+const TYPES = "[Content_Types].xml";
 const RELATED = /^word\/_rels\/[^/]*\.xml\.rels$/;
 
 /** Spaces that one element of OpenDocument may stand for. */
@@ -23,17 +24,18 @@ const ENCRYPTED = "META-INF/encryption.xml";
 
 /**
  * How a kind of XML holds words, elements by their local names: `parts`, the parts that have words, where it is packed;
+ * `types`, what an Office document says of such parts, whatever their names are;
  * `files`, the documents in it whose words are a part of its text; `paragraphs`; `words`, whose text is words; `breaks`,
  * what stands for an empty element; `unread`, what is left out.
  */
 export const DIALECTS = Object.fromEntries(
   Object.entries(KINDS).filter(([, row]) => row.dialect).map(([name, row]) => [name, dialect(KINDS[row.dialect]?.dialect ?? row.dialect)]),
 );
-const SVG = dialect({ paragraphs: "text", words: "text", breaks: {}, unread: "desc title style" });
 
-function dialect({ parts = "(?!)", files = "(?!)", breaks, ...names }) {
+function dialect({ parts = "(?!)", types = "(?!)", files = "(?!)", breaks, ...names }) {
   const sets = Object.entries(names).map(([name, elements]) => [name, new Set(elements.split(" "))]);
-  return { parts: new RegExp(`^(?:${parts})$`), files: new RegExp(`^(?:${files})$`), breaks, ...Object.fromEntries(sets) };
+  const patterns = Object.entries({ parts, types, files }).map(([name, pattern]) => [name, new RegExp(`^(?:${pattern})$`)]);
+  return { breaks, ...Object.fromEntries([...patterns, ...sets]) };
 }
 
 /** The words of a document that is one file of XML. */
@@ -48,7 +50,7 @@ export function wordsOfFlatOffice(bytes) {
     if (name && start >= 0 && start < end) parts.set(name[1], `${piece.slice(start, end)}</pkg:xmlData>`);
   }
   if (parts.size === 0) return wordsOfXml(xml, DIALECTS.docx);
-  const names = (dialect) => [...parts.keys()].filter((each) => dialect.parts.test(each)).sort(inOrder);
+  const names = (dialect) => [...parts.keys()].filter((each) => dialect.parts.test(each)).sort((a, b) => inOrder(a, b));
   const told = [DIALECTS.docx, DIALECTS.pptx].flatMap((dialect) => names(dialect).map((name) => wordsOfXml(parts.get(name), dialect)));
   return told.filter((words) => words !== "").join("\n\n");
 }
@@ -56,12 +58,14 @@ export function wordsOfFlatOffice(bytes) {
 /** The words of a document in a zip: `{text, chunks, left}`, where `chunks` are files whose words are a part of its text. */
 export async function wordsOfOffice(bytes, directory, budget, dialect) {
   const parts = [];
-  for (const name of [...directory.keys()].filter((each) => dialect.parts.test(each)).sort(inOrder)) {
+  const types = await typesOf(bytes, directory, budget);
+  const names = [...directory.keys()].filter((each) => dialect.parts.test(each) || dialect.types.test(types.get(each) ?? ""));
+  for (const name of names.sort((a, b) => inOrder(a, b, types))) {
     parts.push(wordsOfFlat(await member(bytes, directory, name, budget), dialect));
   }
   const [chunks, left] = [[], []];
   const inside = [...directory.keys()].filter((each) => dialect.files.test(each)).sort();
-  for (const name of [...(await chunksOf(bytes, directory, budget)), ...inside]) {
+  for (const name of new Set([...(await chunksOf(bytes, directory, budget)), ...inside])) {
     try {
       chunks.push([name, await member(bytes, directory, name, budget)]);
     } catch (error) {
@@ -70,6 +74,13 @@ export async function wordsOfOffice(bytes, directory, budget, dialect) {
     }
   }
   return { text: parts.filter((words) => words !== "").join("\n\n"), chunks, left };
+}
+
+/** What an Office document says that its parts are. */
+async function typesOf(bytes, directory, budget) {
+  if (!directory.has(TYPES)) return new Map();
+  const said = values(decodedXml(await member(bytes, directory, TYPES, budget)), "Override", ["PartName", "ContentType"]);
+  return new Map(said.map(([name, type]) => [unquoted(name).replace(/^\//, ""), type]));
 }
 
 /** The files whose words Word puts into the text when it opens the document (`altChunk`). */
@@ -83,10 +94,11 @@ async function chunksOf(bytes, directory, budget) {
 }
 
 /** The body first, then diagrams and charts, notes, heads and feet of pages; slides by their numbers. */
-function inOrder(a, b) {
+function inOrder(a, b, types = new Map()) {
   const number = (name) => Number(/\d+/.exec(name)?.[0] ?? 0);
-  const last = (parts) => parts.test(a) - parts.test(b);
-  return last(/header|footer/) || last(/notes/) || last(/diagrams|charts/) || number(a) - number(b) || (a < b ? -1 : 1);
+  const [ofA, ofB] = [a, b].map((name) => `${name} ${types.get(name)}`);
+  const last = (parts) => parts.test(ofA) - parts.test(ofB);
+  return last(/header|footer/) || last(/notes/) || last(/diagram|chart/) || number(a) - number(b) || (a < b ? -1 : 1);
 }
 
 function decodedXml(bytes) {
@@ -187,7 +199,7 @@ export async function wordsOfBook(bytes, directory, budget) {
   for (const [place, [properties, media]] of new Map(spine.map(([place, ...rest]) => [resolved(listing, place), rest]))) {
     const page = directory.has(place) && !locked.has(place) && !PICTURE.test(media) ? await member(bytes, directory, place, budget) : left.push(place) && null;
     if (page === null) continue;
-    const words = media === "image/svg+xml" ? wordsOfFlat(page, SVG) : wordsOf(decoded(page), true, { contents: !properties.split(/\s+/).includes("nav") });
+    const words = wordsOf(decoded(page), true, { contents: !properties.split(/\s+/).includes("nav") });
     length += words.length;
     sound(length <= WORDS, "large", `it has more than ${WORDS} characters`);
     chapters.push(words);

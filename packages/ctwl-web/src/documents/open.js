@@ -3,19 +3,14 @@ import { require } from "../refusal.js";
 import { toBinary } from "./binary.js";
 import { Budget, DEPTH, FILE, WORDS } from "./budget.js";
 import { ofChat } from "./chats.js";
-import { decoded, wordsOf } from "./html.js";
+import { decoded } from "./html.js";
 import { DATA, kindOf, kindOfZip } from "./kinds.js";
 import { fromBase64, fromQuoted, wordsOfMail } from "./mail.js";
 import { DIALECTS, wordsOfBook, wordsOfFlat, wordsOfFlatOffice, wordsOfOffice } from "./office.js";
+import { ofPage } from "./pages.js";
 import { DocumentRefused, NotOpened, sound } from "./refused.js";
 import { wordsOfSubtitles } from "./subtitles.js";
 import { directoryOf } from "./zip.js";
-
-const SCRIPT = /<script\b[^]*?(?:<\/script|$)/gi;
-/** Characters of a page's words below which a script may be what shows its words. */
-const FEW = 100;
-/** Characters of scripts that may hold the words of a text. */
-const LONG = 500;
 
 /**
  * The words in a file: `{text, kind, left}`, where `kind` is null for plain text and `left` names what was not read.
@@ -33,7 +28,7 @@ export async function openDocument(bytes) {
 const OPENERS = {
   epub: (bytes, { directory, budget }) => wordsOfBook(bytes, directory, budget),
   "flat-office": (bytes) => ({ text: wordsOfFlatOffice(bytes) }),
-  html: (bytes) => ({ text: wordsOfPage(decoded(bytes)) }),
+  html: (bytes) => ofPage(decoded(bytes)),
   mail: (bytes, { budget }) => wordsOfMail(bytes, budget),
   base64: (bytes, { budget, depth }) => opened(fromBase64(plain(bytes).replace(DATA, "")), budget, depth + 1),
   chat: (bytes) => ofChat(plain(bytes)),
@@ -52,16 +47,6 @@ async function opened(bytes, budget, depth) {
   if (kind === null) return { kind, text: plain(bytes) };
   if (!Object.hasOwn(OPENERS, kind)) throw new NotOpened(kind);
   return { ...(await OPENERS[kind](bytes, { directory, budget, depth })), kind };
-}
-
-/** The words of a page; refused where it has few, and a script shows the others. */
-function wordsOfPage(page) {
-  const text = wordsOf(page);
-  if (text.length < FEW) {
-    const scripts = (page.match(SCRIPT) ?? []).reduce((size, script) => size + script.length, 0);
-    sound(scripts <= (text === "" ? 0 : LONG), "script", "it has few words, and a script that may show others");
-  }
-  return text;
 }
 
 /** The words of an office document and of the files that are a part of its text. */

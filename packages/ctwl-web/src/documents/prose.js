@@ -19,3 +19,29 @@ export function prose(lines) {
   const told = lines.filter((line) => sizeOf(line) >= SENTENCE).join("\n");
   return sizeOf(told) >= LONG ? told : "";
 }
+
+/** The name of the long texts of a list, if one does not stand in what is told. */
+export function others(texts, told) {
+  const ends = texts.map(endsOf);
+  if (ends.length === 0) return [];
+  const [wanted, seen] = [new Set(ends.flat()), new Set()];
+  for (const words of told()) for (const run of runs(words)) if (wanted.has(run)) seen.add(run);
+  return ends.every((both) => both.every((run) => seen.has(run))) ? [] : ["other texts"];
+}
+
+/** The runs of some words of a text, or of characters where it has fewer words. */
+function* runs(text) {
+  const parts = partsOf(text);
+  for (let start = 0; start < Math.max(parts.length - SENTENCE + 1, 1); start++) yield parts.slice(start, start + SENTENCE).join(" ");
+}
+
+/** The first and the last run of a long text, without the words at its ends: others may be joined to these. */
+function endsOf(text) {
+  const parts = partsOf(text).slice(1, -1);
+  return [parts.slice(0, SENTENCE), parts.slice(-SENTENCE)].map((run) => run.join(" "));
+}
+
+function partsOf(text) {
+  const apart = wordsApart(text);
+  return apart.length >= LONG ? apart : Array.from(text);
+}

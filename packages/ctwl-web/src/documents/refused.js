@@ -12,7 +12,7 @@ export class NotOpened extends Refusal {
 /** A document that is broken, locked or hostile, or that would cost too much. */
 export class DocumentRefused extends Refusal {
   /**
-   * @param {"broken" | "words" | "locked" | "bomb" | "large" | "parts" | "nested" | "dtd" | "people" | "script"} reason
+   * @param {"broken" | "words" | "locked" | "bomb" | "large" | "parts" | "nested" | "dtd" | "people" | "spaces" | "script"} reason
    * @param {string} message what is wrong, for programmers
    */
   constructor(reason, message) {

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from codecs import BOM_UTF8
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from ctwl_decoder.errors import DecoderError, DocumentRefused
@@ -46,6 +47,33 @@ def prose(lines: Iterable[str]) -> str:
     """The sentences between lines of other kinds; none where they are too few to be a text."""
     told = "\n".join(line for line in lines if size(line) >= SENTENCE)
     return told if size(told) >= LONG else ""
+
+
+def with_others(words: str, texts: Iterable[str], told: Iterable[str] = ()) -> str | Iterator[Member]:
+    """The words of a file, and its other long texts, which stand neither in the words nor in what else is told."""
+    ends = {text: _ends(text) for text in texts}
+    wanted = set[tuple[str, ...]]().union(*ends.values())
+    seen = {run for text in chain([words], told) for run in _runs(text) if run in wanted} if ends else set()
+    others = [text for text, runs in ends.items() if not runs <= seen]
+    return iter([Member("", words), Member("other texts", "\n\n".join(others))]) if others else words
+
+
+def _runs(text: str) -> Iterator[tuple[str, ...]]:
+    """Each run of some words of a text, or of characters where it has fewer words."""
+    parts = _parts(text)
+    for start in range(max(len(parts) - SENTENCE + 1, 1)):
+        yield tuple(parts[start : start + SENTENCE])
+
+
+def _ends(text: str) -> set[tuple[str, ...]]:
+    """The first and the last run of a long text, without the words at its ends: others may be joined to these."""
+    parts = _parts(text)[1:-1]
+    return {tuple(parts[:SENTENCE]), tuple(parts[-SENTENCE:])}
+
+
+def _parts(text: str) -> list[str]:
+    words = text.split()
+    return words if len(words) >= LONG else list(text)
 
 
 def broken(error: Exception) -> DecoderError:

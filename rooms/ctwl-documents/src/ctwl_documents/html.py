@@ -6,11 +6,13 @@ scan may read pages of strangers in its own process. ``documents/html.js`` in ct
 
 from __future__ import annotations
 
+import base64
 import codecs
 import html
 import re
 from collections import Counter
 from functools import cached_property
+from urllib.parse import unquote_to_bytes
 
 from ctwl_decoder.words import document_tables
 
@@ -19,6 +21,12 @@ _BLOCKS, _PARAGRAPHS, _UNSEEN, _VOID = (
 )
 _ENDS = {name: frozenset(by.split()) for name, by in document_tables()["ends"].items()}
 """Elements whose end may be left out, and what then ends them: an element that begins, or ``/`` one that ends."""
+
+_SEEN = {name: frozenset(inside.split()) for name, inside in document_tables()["seen"].items()}
+"""Elements that are seen though they are in one that is not: words of drawings and of formulas."""
+
+_ASIDE = ("defs", "switch")
+"""Elements of drawings whose text is for use elsewhere, or for programs that do not show what stands before it."""
 
 _NESTING = ("ul", "ol", "dl", "table")
 """Elements in which another such element may be open."""
@@ -31,16 +39,20 @@ _TAG = re.compile(r"<(/?)([a-z][^\s/>]*)", _ASCII)
 _ALONE = re.compile(r"(?:\A|[\s\"'])/\Z", re.A)
 """Ends the attributes of an element without content, where XML is spoken."""
 
-_ALONE_TOO = ("svg", "math", "foreignobject")
+_ALONE_TOO = _SEEN.keys() | frozenset[str]().union(*_SEEN.values())
 """Elements of a page of HTML that may end so."""
 
 _TAG_END = re.compile(r"""=\s*"[^"]*"|=\s*'[^']*'|(>)""")
 """What may stand before the end of a tag and hold its sign, or the end."""
 
 _HIDDEN = re.compile(r"\shidden(?=[\s=/]|\Z)", _ASCII)
-_ID, _SRCDOC, _STYLE = (
-    re.compile(rf"""\s{name}\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", _ASCII) for name in ("id", "srcdoc", "style")
+_ID, _STYLE, _HOW_HIDDEN, _SRCDOC, _SRC = (
+    re.compile(rf"""\s{name}\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", _ASCII)
+    for name in ("id", "style", "hidden", "srcdoc", "(?:src|data)")
 )
+_FOUND = "until-found"
+"""How words are hidden that a browser shows to whoever searches for them."""
+
 _SHADOW = re.compile(r"\sshadowroot(?:mode)?\s*=", _ASCII)
 """A template with it is the inside of the element around it, which is seen."""
 
@@ -48,6 +60,16 @@ _NO_PLACE = re.compile(r"display\s*:\s*none", _ASCII)
 _UNSEEN_STYLE = re.compile(r"visibility\s*:\s*hidden", _ASCII)
 _ARGUMENT = re.compile(r"""(?:[(,]\s*|\sdata-sid=)["']#?([^"'\s]{1,80})["']""")
 """What a script calls a function with, or finds in a page, such as the name of an element that it shows."""
+
+_SHOWN_LATER = {"t": "=", "aside": "epub:type"}
+"""What a hidden element has that is shown: by Marko's script, which finds it by a name, or as a note of a book."""
+
+_PLACED = re.compile(r"\s(?:x|y|dy)\s*=", _ASCII)
+"""Whether words of a drawing begin at a place of their own, as those of a line do."""
+
+_FRAMED = ("iframe", "frame", "object", "embed")
+_PAGE = re.compile(r"\s*data:(?:text/(?:html|plain)|application/xhtml\+xml)([^,]*),(.*)", _ASCII | re.S)
+"""The address of a page that is the page itself."""
 
 _LITERAL = "<![CDATA["
 """Begins words of XML in which no sign has another meaning."""
@@ -90,33 +112,42 @@ class _Words:
         self._page, self._left_out = page, left_out
         self._wanted = 0
         self._unseen: str | None = None
+        self._hides = False  # whether it is not seen by an attribute or as a template, which a script may change
         self._inside = Counter[str]()  # open elements in the one that is not seen
-        self._drawings: list[Counter[str]] = []  # the same of each drawing around, while words in it are seen
+        self._around: list[tuple[str, str, Counter[str]]] = []  # the same of drawings and formulas whose words are seen
         self._kept = 0  # open elements whose white space is kept
 
+    @property
+    def hides(self) -> bool:
+        """Whether a script may show what stands here and is not seen."""
+        return self._unseen is not None and self._hides
+
     def open(self, tag: str, attributes: str, *, alone: bool) -> None:
-        nested = any(self._inside[each] for each in _NESTING)
-        if self._unseen and tag in _ENDS.get(self._unseen, ()) and not nested:
+        if self._unseen and tag in _ENDS.get(self._unseen, ()) and not any(map(self._inside.get, _NESTING)):
             self._unseen = None
-        if self._unseen == "svg" and tag == "foreignobject" and not alone:
-            self._drawings.append(self._inside)
+        aside = tag == "text" and any(map(self._inside.get, _ASIDE))
+        if self._unseen and tag in _SEEN.get(self._unseen, ()) and not (alone or aside):
+            self._around.append((self._unseen, tag, self._inside))
             self._unseen, self._inside = None, Counter()
-            self._ask("p")
+            self._ask_around(tag)
             return
         if self._unseen:
             self._inside[tag] += not alone
             return
         if not alone and self._is_unseen(tag, attributes):
             self._unseen, self._inside = tag, Counter()
+            self._hides = tag not in self._left_out or tag == "template"
         else:
             self._kept += tag == "pre"
         self._ask(tag)
+        if tag == "tspan" and _PLACED.search(attributes):
+            self._ask_around(tag)
 
     def close(self, tag: str) -> None:
-        if self._drawings and not self._unseen and tag in ("foreignobject", "svg"):
-            self._unseen, self._inside = "svg", self._drawings.pop()
-            self._ask("p")
-            if tag == "foreignobject":
+        if self._around and not self._unseen and tag in self._around[-1][:2]:
+            self._unseen, seen, self._inside = self._around.pop()
+            self._ask_around(seen)
+            if tag == seen:
                 return
         if self._unseen and self._inside[tag]:
             self._inside[tag] -= 1
@@ -135,6 +166,7 @@ class _Words:
 
         A script shows what is hidden and has an id that is the argument of a call. It also shows a page that is hidden
         as a whole, and an element that has an id and keeps its place while it is not seen.
+        KaTeX has each formula a second time, for those who listen.
         """
         if tag in self._left_out and tag != "template":
             return True
@@ -144,8 +176,10 @@ class _Words:
         if tag == "template":
             return not (_SHADOW.search(attributes) or named in self._arguments)
         if _NO_PLACE.search(style) or _HIDDEN.search(_VALUES.sub("", attributes)):
-            return named not in self._arguments
-        return not named and _UNSEEN_STYLE.search(style) is not None
+            is_shown = tag in _SHOWN_LATER and _SHOWN_LATER[tag] in attributes
+            is_found = _value(_HOW_HIDDEN, attributes).lower() == _FOUND
+            return not (is_shown or is_found or named in self._arguments)
+        return not named and (_UNSEEN_STYLE.search(style) is not None or "katex-mathml" in attributes)
 
     @cached_property
     def _arguments(self) -> frozenset[str]:
@@ -160,6 +194,10 @@ class _Words:
 
     def _ask(self, tag: str) -> None:
         self._wanted = max(self._wanted, 3 if tag in _PARAGRAPHS else 2 if tag in _BLOCKS else 0)
+
+    def _ask_around(self, tag: str) -> None:
+        """Words of a drawing are a paragraph; lines of these, and words of a formula, are words apart."""
+        self._wanted = max(self._wanted, 1 if tag in ("tspan", "mtext") else 3)
 
     def text(self, given: str) -> None:
         if self._unseen or not given:
@@ -187,8 +225,29 @@ def _value(attribute: re.Pattern[str], attributes: str) -> str:
     return next(filter(None, found.groups()), "") if found else ""
 
 
+def _page_in(attributes: str) -> str:
+    """The page that the element of a frame holds itself."""
+    if inner := _value(_SRCDOC, attributes):
+        return html.unescape(inner)
+    found = _PAGE.match(html.unescape(_value(_SRC, attributes)))
+    if not found:
+        return ""
+    data = unquote_to_bytes(found[2])
+    try:
+        return decoded(base64.b64decode(data + b"==") if found[1].lower().endswith(";base64") else data)
+    except ValueError:  # browsers do not show it either
+        return ""
+
+
 def words_of(page: str, *, xml: bool = False, frames: int = _FRAMES, contents: bool = True) -> str:
-    """The words of a page, or of a part of one. What a browser drops, such as a tag without an end, is dropped.
+    """The words of a page, or of a part of one; see :func:`read`."""
+    return read(page, xml=xml, frames=frames, contents=contents)[0]
+
+
+def read(page: str, *, xml: bool = False, frames: int = _FRAMES, contents: bool = True) -> tuple[str, list[str]]:
+    """The words of a page, or of a part of one, and the parts of it that are hidden, which a script may show.
+
+    What a browser drops, such as a tag without an end, is dropped.
 
     Args:
         page: the page.
@@ -198,6 +257,7 @@ def words_of(page: str, *, xml: bool = False, frames: int = _FRAMES, contents: b
     """
     found, xml = _Words(page, _UNSEEN if contents else _UNSEEN | {"nav"}), xml or page.startswith("<?xml")
     done = place = 0
+    edges = list[int]()  # where what is hidden begins and ends
     while (begin := page.find("<", place)) >= 0:
         tag = _TAG.match(page, begin)
         if tag is None and not page.startswith(("<!", "<?"), begin):
@@ -221,11 +281,14 @@ def words_of(page: str, *, xml: bool = False, frames: int = _FRAMES, contents: b
             end = _RAW[name].search(page, place)
             place = done = _end_of_tag(page, end.end()) if end else len(page)
         else:
-            if name == "iframe" and frames and (inner := _value(_SRCDOC, attributes)):
-                found.frame(words_of(html.unescape(inner), frames=frames - 1))
+            if name in _FRAMED and frames and (inner := _page_in(attributes)):
+                found.frame(words_of(inner, frames=frames - 1))
             found.open(name, attributes, alone=alone)
+        if found.hides is not (len(edges) % 2 == 1):
+            edges.append(place if found.hides else begin)
     found.text(page[done:])
-    return "".join(found.pieces).strip()
+    edges.append(len(page))
+    return "".join(found.pieces).strip(), [page[start:end] for start, end in zip(edges[::2], edges[1::2], strict=False)]
 
 
 def _after(page: str, end: str, start: int) -> int:

@@ -19,7 +19,7 @@ from ctwl_decoder.words import said
 
 from .. import html
 from ..budget import Budget
-from ..found import LONG, SENTENCE, Member, plain, prose, size
+from ..found import LONG, SENTENCE, Member, plain, prose, size, with_others
 from . import opens
 
 _WRITERS = frozenset(
@@ -79,9 +79,6 @@ _READ = frozenset((*_WHAT, *_ASKED, *_ANSWERED))
 _NOT_OTHERS = ("prompt", "instruct", "question", "query", "input", "request", "schema")
 """In the names of long strings that are no answer: what was asked, or how."""
 
-OTHERS = "other texts"
-"""The name of the long texts beside what is read."""
-
 _PHRASE = 3
 """Words of a string that is no name, number or date."""
 
@@ -121,8 +118,11 @@ _DATA = re.compile(r"^data:(.*?)\r?$", re.M)
 _PART = re.compile(r"""^([0-9a-z]):(["{\[].*)$""", re.M)
 """A part of a stream that has a letter or a number for its kind, as Vercel's programs send it."""
 
-_THOUGHT = "g"
-"""The kind of a part that the model thought, and did not say."""
+_SAID, _THOUGHT = "0", "g"
+"""The kinds of a part that the model said, and that it thought and did not say."""
+
+_UNSPACED = "\u0e00"
+"""The first character of scripts without spaces between words."""
 
 _NAMED = re.compile(r"\s*(?:<[^<>]{1,200}>)?\s*")
 """What a notebook has as the text of a thing that it shows in another form."""
@@ -160,9 +160,8 @@ def read(data: bytes, _: Budget) -> str | Iterator[Member]:
     values = list(_values(text))
     words, rest = _words_in(values)
     if words is None:
-        return _unescaped(text) if values else text
-    others = _others(rest, words)
-    return iter([Member("", words), Member(OTHERS, "\n\n".join(others))]) if others else words
+        return unescaped(text) if values else text
+    return with_others(words, map(_whole, _long(rest)), (message for _, message in _messages(rest)))
 
 
 def words_of(text: str) -> str | None:
@@ -192,7 +191,7 @@ def _whole(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def _unescaped(text: str) -> str:
+def unescaped(text: str) -> str:
     """JSON with the characters for which it has signs: of many languages it would show no word else."""
     return _whole(_ESCAPE.sub(lambda found: json.loads(f'"{found[0]}"'), text))
 
@@ -220,15 +219,6 @@ def _unsigned(records: list[dict[str, Any]]) -> list[str]:
     return told if 2 * sum(map(len, told)) >= strings else []
 
 
-def _others(values: list[Any], told: str) -> list[str]:
-    """The long texts that are not in the words that are read nor in a message, and that asked nothing."""
-    ends = {_whole(text): _ends(text) for text in _long(values)}
-    wanted = set[tuple[str, ...]]().union(*ends.values())
-    read = [told, *(words for _, words in _messages(values))] if ends else []
-    seen = {run for words in read for run in _runs(words) if run in wanted}
-    return [text for text, runs in ends.items() if not runs <= seen]
-
-
 def _long(values: list[Any]) -> Iterator[str]:
     """The long strings in values, and phrases that are long together since records have them beside their words.
 
@@ -248,9 +238,9 @@ def _long(values: list[Any]) -> Iterator[str]:
         elif isinstance(value, list):
             waiting += [(name, each) for each in reversed(value)]
         elif isinstance(value, dict) and _who(value).lower() not in _PEOPLE and not _is_unsaid(value):
-            near = not _who(value) and (name or _said(value) or _is_pair(value))
+            row = not _who(value) and (name or _said(value) or _is_pair(value))
             inner = [(key, each) for key, each in value.items() if not (isinstance(each, str) and _asks(key))]
-            waiting += [(key if near and key not in _READ else "", each) for key, each in reversed(inner)]
+            waiting += [(key if row and key not in _READ else "", each) for key, each in reversed(inner)]
     for texts in beside.values():
         if 2 * sum(size(text) >= _PHRASE for text in texts) >= len(texts) and size(" ".join(texts)) >= LONG:
             yield "\n\n".join(texts)
@@ -258,24 +248,6 @@ def _long(values: list[Any]) -> Iterator[str]:
 
 def _asks(key: str) -> bool:
     return key in _ASKED or _names(key.lower(), _NOT_OTHERS + _UNSAID)
-
-
-def _runs(text: str) -> Iterator[tuple[str, ...]]:
-    """Each run of some words of a text, or of characters where it has fewer words."""
-    parts = _parts(text)
-    for start in range(max(len(parts) - SENTENCE + 1, 1)):
-        yield tuple(parts[start : start + SENTENCE])
-
-
-def _ends(text: str) -> set[tuple[str, ...]]:
-    """The first and the last run of a long text, without the words at its ends: others may be joined to these."""
-    parts = _parts(text)[1:-1]
-    return {tuple(parts[:SENTENCE]), tuple(parts[-SENTENCE:])}
-
-
-def _parts(text: str) -> list[str]:
-    words = text.split()
-    return words if len(words) >= LONG else list(text)
 
 
 def _of_notebook(cells: list[dict[str, Any]]) -> str:
@@ -321,7 +293,7 @@ def _values(text: str) -> Iterator[Any]:
         between = prose(line for line in lines if line.strip() not in told)
         yield from [*values, between] if between else values
         return
-    yield from [{"data": event} for event in _events(text)] or _behind_each_other(text)
+    yield from [{_SAID: event} for event in _events(text)] or _behind_each_other(text)
 
 
 def _behind_each_other(text: str) -> list[Any]:
@@ -372,9 +344,21 @@ def _streamed(pieces: list[_Piece]) -> list[str]:
         parts.setdefault((last, piece.choice, piece.call), []).append(piece.text)
     told = list[str]()
     for (_, _, call), texts in parts.items():
-        text = "".join(texts)
-        told += _of_call(text) if call else [text]
+        told += _of_call("".join(texts)) if call else [_joined(texts)]
     return told
+
+
+def _joined(pieces: list[str]) -> str:
+    """Pieces as one text.
+
+    Raises:
+        DocumentRefused: the spaces between them are lost.
+    """
+    text = "".join(pieces)
+    spaced = 2 * sum(character < _UNSPACED for character in text) > len(text)
+    if len(pieces) >= LONG and spaced and len(text.split()) == 1:
+        raise DocumentRefused(said("reason-spaces"))
+    return text
 
 
 def _of_call(text: str) -> list[str]:
@@ -448,6 +432,7 @@ def _varied(records: list[dict[str, Any]]) -> tuple[list[str], list[dict[str, An
         if len(texts) >= _LEAST and _SHARE * sum(map(_is_piece, texts)) >= len(texts)
     }
     if not sure:
+        _joined(places.get((_SAID,), []))
         return [], records
     told = [told for text in sure.values() for told in (_of_call(text) if text.startswith("{") else []) or [text]]
     return told, [record for record in records if not any(place in sure for place, _ in _strings(record))]

@@ -43,6 +43,7 @@ class _Dialect:
 
     Attributes:
         parts: the names of the parts that hold words, where it is packed.
+        types: what an Office document says of such parts, whatever their names are.
         files: the names of the documents in it whose words are a part of its text.
         paragraphs: elements that are paragraphs.
         words: elements whose text is words; in ODF those are the paragraphs.
@@ -51,6 +52,7 @@ class _Dialect:
     """
 
     parts: re.Pattern[str]
+    types: re.Pattern[str]
     files: re.Pattern[str]
     paragraphs: frozenset[str]
     words: frozenset[str]
@@ -60,13 +62,12 @@ class _Dialect:
 
 def _dialect(given: Mapping[str, Any]) -> _Dialect:
     sets = {key: frozenset(given[key].split()) for key in ("paragraphs", "words", "unread")}
-    parts, files = (re.compile(given.get(key, "(?!)")) for key in ("parts", "files"))
-    return _Dialect(parts=parts, files=files, breaks=given["breaks"], **sets)
+    patterns = {key: re.compile(given.get(key, "(?!)")) for key in ("parts", "types", "files")}
+    return _Dialect(**patterns, breaks=given["breaks"], **sets)
 
 
 _ROWS = {kind.name: kind.row["dialect"] for kind in KINDS if "dialect" in kind.row}
 _DIALECTS = {name: _dialect(_ROWS[row] if isinstance(row, str) else row) for name, row in _ROWS.items()}
-_SVG = _dialect({"paragraphs": "text", "words": "text", "breaks": {}, "unread": "desc title style"})
 
 
 def read(data: bytes, budget: Budget, dialect: _Dialect) -> tuple[str, list[Member]]:
@@ -76,10 +77,16 @@ def read(data: bytes, budget: Budget, dialect: _Dialect) -> tuple[str, list[Memb
         DocumentRefused: it is broken or would cost too much.
     """
     with open_zip(data) as packed:
-        names = {name for name in packed.namelist() if dialect.parts.fullmatch(name)}
-        parts = [member(packed, name, budget) for name in sorted(names, key=_in_order)]
-        inside = sorted(filter(dialect.files.fullmatch, packed.namelist()))
-        chunks = [_member_or_refusal(packed, name, budget) for name in (*_chunks(packed, budget), *inside)]
+        types = _types(packed, budget)
+        names = {
+            each
+            for each in packed.namelist()
+            if dialect.parts.fullmatch(each) or dialect.types.fullmatch(types.get(each, ""))
+        }
+        ordered = sorted(names, key=lambda name: _in_order(name, types.get(name, "")))
+        parts = [member(packed, name, budget) for name in ordered]
+        inside = dict.fromkeys([*_chunks(packed, budget), *sorted(filter(dialect.files.fullmatch, packed.namelist()))])
+        chunks = [_member_or_refusal(packed, name, budget) for name in inside]
     return "\n\n".join(filter(None, (words_of(part, dialect) for part in parts))), chunks
 
 
@@ -118,6 +125,17 @@ def read_flat_office(data: bytes, _: Budget) -> str:
     return "\n\n".join(filter(None, told)) if parts else words_of(data, dialects[0])
 
 
+_TYPES = "[Content_Types].xml"
+
+
+def _types(packed: ZipFile, budget: Budget) -> dict[str, str]:
+    """What an Office document says that its parts are."""
+    if _TYPES not in packed.namelist():
+        return {}
+    said = _values(member(packed, _TYPES, budget), "Override", "PartName", "ContentType")
+    return {unquote(name).lstrip("/"): kind for name, kind in said}
+
+
 def _chunks(packed: ZipFile, budget: Budget) -> list[str]:
     """The files whose words Word puts into the text when it opens the document (``altChunk``)."""
     related = sorted(filter(_RELATED.fullmatch, packed.namelist()))
@@ -137,14 +155,14 @@ def _member_or_refusal(packed: ZipFile, name: str, budget: Budget) -> Member:
         return Member(name, error)
 
 
-_LAST = ("header", "footer"), ("notes",), ("diagrams", "charts")
+_LAST = ("header", "footer"), ("notes",), ("diagram", "chart")
 """What comes behind all other parts, behind those without the first, and so on."""
 
 
-def _in_order(name: str) -> tuple[list[bool], int, str]:
+def _in_order(name: str, kind: str = "") -> tuple[list[bool], int, str]:
     """The body first, then diagrams and charts, notes, heads and feet of pages; slides by their numbers."""
     number = re.search(r"\d+", name)
-    return [any(map(name.__contains__, kind)) for kind in _LAST], int(number[0]) if number else 0, name
+    return [any(map(f"{name} {kind}".__contains__, last)) for last in _LAST], int(number[0]) if number else 0, name
 
 
 class _Unread:
@@ -267,7 +285,8 @@ def read_epub(data: bytes, budget: Budget) -> tuple[str, list[Member]]:
                     raise DocumentRefused(said("reason-locked"))
                 if _PICTURE.match(media):
                     raise DocumentRefused(said("reason-words"))
-                pages.append(_words_of_chapter(member(packed, place, budget), properties, media))
+                page = html.decoded(member(packed, place, budget))
+                pages.append(html.words_of(page, xml=True, contents="nav" not in properties.split()))
             except OverBudget:
                 raise
             except DocumentRefused as error:
@@ -284,13 +303,6 @@ def _locked(packed: ZipFile, budget: Budget) -> set[str]:
         return set()
     named = _values(member(packed, _ENCRYPTED, budget), "CipherReference", "URI")
     return {posixpath.normpath(unquote(place)).lstrip("/") for (place,) in named}
-
-
-def _words_of_chapter(data: bytes, properties: str, media: str) -> str:
-    """The words of a chapter, which may be a drawing; of one with the table of contents those beside it."""
-    if media == "image/svg+xml":
-        return words_of(data, _SVG)
-    return html.words_of(html.decoded(data), xml=True, contents="nav" not in properties.split())
 
 
 def _values(part: bytes, element: str, *attributes: str) -> list[tuple[str, ...]]:

@@ -1,17 +1,41 @@
-"""Pages of HTML."""
+"""Pages of HTML, and the texts that their scripts may show."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from html import unescape
 
 from ctwl_decoder.errors import DocumentRefused
 from ctwl_decoder.words import said
 
+from .. import html
 from ..budget import Budget
-from ..html import decoded, words_of
+from ..found import LONG, Member, size, with_others
 from . import opens
+from .chats import unescaped
 
-_SCRIPT = re.compile(r"<script\b.*?(?:</script|\Z)", re.I | re.A | re.S)
+_SCRIPT = re.compile(r"<script\b(?![^>]{0,200}ld\+json).*?(?:</script|\Z)", re.I | re.A | re.S)
+"""A script, or data of one; not what is for search engines alone."""
+
+_TEXT = re.compile(
+    r"<script[^>]{0,200}\btype\s*=\s*[\"']?text/(?:html|markdown|plain|[\w-]*template)[^>]*>(.*)", re.I | re.A | re.S
+)
+"""A script that is no program, but a text, or a part of a page."""
+
+_GIVEN = re.compile(r'="([^"]*&quot;[^"]*)"')
+"""Data that an element has for a script."""
+
+_STRING = re.compile(
+    r""""[^"\\\n]*(?:\\[\s\S][^"\\\n]*)*"?|'[^'\\\n]*(?:\\[\s\S][^'\\\n]*)*'?|`[^`\\]*(?:\\[\s\S][^`\\]*)*`?"""
+)
+"""A string of a script; it matches at any quote, or time doubles."""
+
+_DATA = re.compile(r'":|","')
+"""Shows that there are strings in a string."""
+
+_SENTENCE = re.compile(r"[^\W\d_]\W?[.!?]\W?(?:\s|\Z)|[\u3002\uff01\uff1f]")
+"""The end of a sentence: other long strings are code, or names of styles."""
 
 _FEW = 100
 """Characters of a page's words below which a script may be what shows its words."""
@@ -21,16 +45,31 @@ _LONG = 500
 
 
 @opens("html")
-def read(data: bytes, _: Budget) -> str:
-    """The words of a page.
+def read(data: bytes, _: Budget) -> str | Iterator[Member]:
+    """The words of a page, and other long texts that are hidden or in scripts, as a text of their own.
 
     Raises:
         DocumentRefused: it has few, and a script shows the others.
     """
-    page = decoded(data)
-    words = words_of(page)
-    if len(words) < _FEW:
-        scripts = sum(len(script[0]) for script in _SCRIPT.finditer(page))
-        if scripts > (_LONG if words else 0):
-            raise DocumentRefused(said("reason-script"))
-    return words
+    page = html.decoded(data)
+    words, hidden = html.read(page)
+    scripts = _SCRIPT.findall(page)
+    if len(words) < _FEW and sum(map(len, scripts)) > (_LONG if words else 0):
+        raise DocumentRefused(said("reason-script"))
+    texts = [html.words_of(part) for part in hidden]
+    for data_of_script in (*scripts, *map(unescape, _GIVEN.findall(page))):
+        texts += _texts_in(data_of_script)
+    return with_others(words, (text for text in texts if size(text) >= LONG and _SENTENCE.search(text)))
+
+
+def _texts_in(script: str) -> Iterator[str]:
+    """The texts in the strings of a script, and in strings in these."""
+    if whole := _TEXT.match(script):
+        yield html.words_of(whole[1])
+        return
+    for string in _STRING.findall(script):
+        text = unescaped(string[1:-1].replace("\\'", "'"))
+        if _DATA.search(text):
+            yield from _texts_in(text)
+        else:
+            yield html.words_of(text) if "</" in text else text

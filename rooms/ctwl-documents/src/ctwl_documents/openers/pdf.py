@@ -47,23 +47,25 @@ def read(data: bytes, budget: Budget) -> Iterator[Member]:
     beside = Annotations(pdf, budget)
     if len(pdf) > limits.PAGES:
         raise DocumentRefused(f"the PDF has more than {limits.PAGES} pages; read the pages in question")
-    unread: list[str] = []
+    unread: dict[str, list[str]] = {"reason-letters": [], "reason-words": []}
     words = text_of_pages(_pages(pdf, beside, unread, pdfium))
     text = "\n\n".join(filter(None, [words, *beside.texts]))
-    why = DocumentRefused(said("reason-letters" if unread else "reason-words"))
     if not text and not beside.files:
-        raise why
-    pages = [Member(f"page {', '.join(unread)}", why)] if unread else []
+        raise DocumentRefused(said("reason-letters" if unread["reason-letters"] else "reason-words"))
+    pages = [
+        Member(f"page {', '.join(numbers)}", DocumentRefused(said(why))) for why, numbers in unread.items() if numbers
+    ]
     return iter([*([Member("", text)] if text else []), *pages, *beside.files])
 
 
-def _pages(pdf: Any, beside: Annotations, unread: list[str], pdfium: Any) -> Iterator[Iterable[Glyph]]:
+def _pages(pdf: Any, beside: Annotations, unread: dict[str, list[str]], pdfium: Any) -> Iterator[Iterable[Glyph]]:
     """The glyphs of each page, those of one direction after those of another.
 
     Args:
         pdf: the document.
         beside: gets what is on a page beside its words.
-        unread: gets the numbers of pages whose fonts do not say which letters they show.
+        unread: gets the numbers of pages that cannot be read, by the reason: their fonts do not say which letters they
+            show, or they are pictures alone.
         pdfium: the library.
     """
     for number in range(len(pdf)):
@@ -73,7 +75,9 @@ def _pages(pdf: Any, beside: Annotations, unread: list[str], pdfium: Any) -> Ite
         count = words.count_chars()
         asked = range(0, count, 1 + count // _ASKED)
         if 2 * sum(pdfium.FPDFText_HasUnicodeMapError(words, place) == 1 for place in asked) > len(asked):
-            unread.append(str(number + 1))
+            unread["reason-letters"].append(str(number + 1))
+        elif not count and next(page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE]), None):
+            unread["reason-words"].append(str(number + 1))
         else:
             found = Counter(filter(None, (_turned(words, place, pdfium) for place in asked)))
             yield from _directions(page, words, [quarters for quarters, _ in found.most_common()] or [4], pdfium)
