@@ -56,10 +56,6 @@ def test_texts_may_have_a_smaller_alphabet(decoder: Decoder) -> None:
     assert decoder.decode(text).code == Beacon(1, 2, 3).code
 
 
-def test_what_nobody_marked_shows_nothing(decoder: Decoder) -> None:
-    assert not decoder.decode("".join(chr(33 + i * i % 94) for i in range(200))).detected
-
-
 def test_a_registered_provider_needs_less_evidence_and_others_hardly_more(decoder: Decoder) -> None:
     trusted = bundled()
     alike = Decoder(decoder.proxy, registry=trusted.without_entries())
