@@ -438,6 +438,7 @@ def test_ctrl_c_waits_for_nobody(tmp_path: Path) -> None:
         ("adapter detector --url http://127.0.0.1:1/ --provider 5 --token /no/such/file", "cannot read /no/such/file"),
         ("adapter http --url http://[::1", "no address"),
         ("adapter encoder --strategy nonsense", "--strategy is one of"),
+        pytest.param("adapter encoder --strength 99", "share", marks=pytest.mark.slow),  # it loads torch
     ],
 )
 def test_what_was_given_wrong_is_said_in_a_line(
