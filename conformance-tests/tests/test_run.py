@@ -309,19 +309,18 @@ def test_every_family_is_evidence_for_a_class() -> None:
     assert named == {*FAMILIES, *(text.name for text in TEXTS), "human", "asked", "numeric", "start"}
 
 
-def result(verdict: Any, *labels: str, family: str = "round-trip") -> results.Result:
-    return results.Result(
-        id="/".join((family, *labels)), kind="statistical", family=family, section="10", comment="", verdict=verdict,
-        implementations=list(labels), classes=["encoder", "basic-reader", "full-reader"],
-    )  # fmt: skip
+def result(verdict: Any, *labels: str, family: str = "round-trip", **more: Any) -> results.Result:
+    told = {
+        "id": "/".join((family, *labels)), "kind": "statistical", "family": family, "section": "10", "comment": "",
+        "verdict": verdict, "implementations": labels, "classes": ["encoder", "basic-reader", "full-reader"],
+    }  # fmt: skip
+    return results.Result.model_validate(told | more)
 
 
 def vector(family: str, verdict: Any) -> results.Result:
-    return results.Result(
-        id=f"vector/{family}/d", kind="exact", family=family, section="10", comment="", verdict=verdict,
-        reason="" if verdict == "passed" else f"it does not declare the family {family}",
-        implementations=["d"], classes=classes_of(family, ["decoder"]),
-    )  # fmt: skip
+    reason = "" if verdict == "passed" else f"it does not declare the family {family}"
+    classes = classes_of(family, ["decoder"])
+    return result(verdict, "d", family=family, kind="exact", reason=reason, classes=classes)
 
 
 class Given:
