@@ -8,14 +8,14 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any
+from wsgiref.simple_server import make_server
 
 import httpx
-import jsonschema
 import pytest
+from jsonschema import Draft202012Validator
 from pydantic import TypeAdapter
 
 from ctwl_conformance.adapter.detector import EndpointDetector
@@ -64,26 +64,15 @@ def right(kind: str, body: bytes) -> Reply:
 
 @contextmanager
 def serving(answer: Callable[[str, bytes], Reply]) -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"]))
-            status, told = answer(self.headers["content-type"], body)
-            data = json.dumps(told).encode()
-            self.send_response(status)
-            self.send_header("content-length", str(len(data)))
-            self.send_header("content-type", "application/json; charset=utf-8")
-            self.end_headers()
-            self.wfile.write(data)
+    def app(asked: dict[str, Any], start_response: Callable[..., object]) -> list[bytes]:
+        status, told = answer(asked["CONTENT_TYPE"], asked["wsgi.input"].read(int(asked["CONTENT_LENGTH"])))
+        start_response(f"{status} -", [("content-type", "application/json; charset=utf-8")])
+        return [json.dumps(told).encode()]
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with make_server("127.0.0.1", 0, app) as server:
         Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/"
-        finally:
-            server.shutdown()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
 
 
 def run(folder: Path, url: str, *more: str) -> tuple[int, Report]:
@@ -134,11 +123,8 @@ WRONG: dict[str, tuple[Callable[[str, bytes], Reply], str]] = {
 
 def faults(answer: Callable[[str, bytes], Reply]) -> set[str]:
     """The cases of ``asked`` that a detector fails."""
-    found = set()
-    for request in REQUESTS:
-        if request.wrong(TOLD, heard_of(*answer(request.media_type, request.body(TOLD)))):
-            found.add(f"asked/{request.name}")
-    return found
+    replies = [(request, answer(request.media_type, request.body(TOLD))) for request in REQUESTS]
+    return {f"asked/{request.name}" for request, reply in replies if request.wrong(TOLD, heard_of(*reply))}
 
 
 @pytest.mark.parametrize("name", [name for name, (_, seen_by) in WRONG.items() if seen_by.startswith("asked")])
@@ -211,7 +197,7 @@ def test_the_suites_own_command_needs_no_path(monkeypatch: pytest.MonkeyPatch, t
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("name", ["found in all that people wrote", "another code", "tokens of nobody"])
 def test_a_detector_that_is_wrong_in_one_thing_does_not_conform(name: str, tmp_path: Path) -> None:
     answer, seen_by = WRONG[name]
     with serving(answer) as url:
@@ -219,26 +205,36 @@ def test_a_detector_that_is_wrong_in_one_thing_does_not_conform(name: str, tmp_p
     assert status == 1 and any(result.verdict == "failed" for result in report.results)
 
 
+ASKED = Ask(id=1, body="00", media_type="a/b", authorized=True)
+
+
+def detector(answer: Callable[[httpx.Request], httpx.Response], *more: Any, **named: Any) -> EndpointDetector:
+    client = httpx.Client(transport=httpx.MockTransport(answer))
+    return EndpointDetector("http://x", TOLD, *more, client=client, **named)
+
+
+def response(data: bytes, status: int = 200, **headers: str) -> httpx.Response:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return httpx.Response(status, stream=httpx.ByteStream(data), headers=named)
+
+
 def test_a_detector_that_is_not_there_is_an_error() -> None:
     def silent(_: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("refused")
 
-    client = httpx.Client(transport=httpx.MockTransport(silent))
     with pytest.raises(EndpointError, match="does it listen"):
-        EndpointDetector("http://x", TOLD, client=client).ask(Ask(id=1, body="00", media_type="a/b", authorized=True))
+        detector(silent).ask(ASKED)
 
 
-def test_the_token_is_sent_where_it_is_asked_for() -> None:
+def test_the_token_is_sent_where_it_is_asked_for_and_no_more_is_read_than_an_answer_has() -> None:
     seen: list[str | None] = []
 
     def take(request: httpx.Request) -> httpx.Response:
         seen.append(request.headers.get("authorization"))
-        return httpx.Response(200, stream=httpx.ByteStream(b"a" * 100_000))
+        return response(b"a" * 100_000)
 
-    client = httpx.Client(transport=httpx.MockTransport(take))
-    detector = EndpointDetector("http://x", TOLD, "word", client=client)
     for authorized in (True, False):
-        heard = detector.ask(Ask(id=1, body="00", media_type="a/b", authorized=authorized))
+        heard = detector(take, "word").ask(ASKED.model_copy(update={"authorized": authorized}))
         assert len(heard.body) == 2 * 65_537
     assert seen == ["Bearer word", None]
 
@@ -249,17 +245,10 @@ def test_the_token_is_sent_where_it_is_asked_for() -> None:
      (["0"], [], 429), ([""], [], 429), (["-5"], [], 429), (["9" * 5000], [], 429)],
 )  # fmt: skip
 def test_who_is_told_to_come_later_comes_later_within_bounds(told: list[str], slept: list[int], status: int) -> None:
-    replies = [
-        httpx.Response(429, stream=httpx.ByteStream(b"{}"), headers={"retry-after": after} if after else {})
-        for after in told
-    ]
-    replies.append(
-        httpx.Response(200, stream=httpx.ByteStream(b"{}"), headers={"content-type": "Application/JSON; charset=utf-8"})
-    )
+    replies = [response(b"{}", 429, **({"retry_after": after} if after else {})) for after in told]
+    replies.append(response(b"{}", content_type="Application/JSON; charset=utf-8"))
     waits: list[float] = []
-    client = httpx.Client(transport=httpx.MockTransport(lambda _: replies.pop(0)))
-    detector = EndpointDetector("http://x", TOLD, client=client, sleep=waits.append)
-    heard = detector.ask(Ask(id=1, body="00", media_type="a/b", authorized=True))
+    heard = detector(lambda _: replies.pop(0), sleep=waits.append).ask(ASKED)
     assert (heard.status, waits) == (status, slept)
     assert heard.media_type == ("application/json" if status == 200 else "")
 
@@ -270,11 +259,9 @@ def test_an_answer_that_is_packed_unasked_is_not_unpacked() -> None:
 
     def take(request: httpx.Request) -> httpx.Response:
         asked.append(request.headers["accept-encoding"])
-        return httpx.Response(200, stream=httpx.ByteStream(packed), headers={"content-encoding": "gzip"})
+        return response(packed, content_encoding="gzip")
 
-    detector = EndpointDetector("http://x", TOLD, client=httpx.Client(transport=httpx.MockTransport(take)))
-    heard = detector.ask(Ask(id=1, body="00", media_type="a/b", authorized=True))
-    assert (bytes.fromhex(heard.body), asked) == (packed, ["identity"])
+    assert (bytes.fromhex(detector(take).ask(ASKED).body), asked) == (packed, ["identity"])
 
 
 def schema() -> dict[str, Any]:
@@ -303,7 +290,5 @@ def test_the_published_schema_is_the_models() -> None:
 )  # fmt: skip
 def test_the_schema_bounds_what_the_text_bounds(fields: dict[str, Any]) -> None:
     answer = {"format": "ctwl-answer/1", "provider": 42, "places": [], "kept_days": 0, "says": ""} | FOUND
-    wanted = schema() | {"$ref": "#/$defs/Answer"}
-    jsonschema.validate(answer, wanted)
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(answer | fields, wanted)
+    wanted = Draft202012Validator(schema() | {"$ref": "#/$defs/Answer"})
+    assert wanted.is_valid(answer) and not wanted.is_valid(answer | fields)

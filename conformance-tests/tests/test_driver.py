@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import shlex
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from scripted import arguments, command
 
 from ctwl_conformance.adapter import Adapter, AdapterErrored, Limits
 from ctwl_conformance.adapter.driver import command_words
@@ -16,28 +15,11 @@ from ctwl_conformance.adapter.messages import Refused, Skipped
 from ctwl_conformance.run.bench import Bench
 from ctwl_conformance.run.cases import _whole, all_cases
 
-PRELUDE = """
-import json, os, subprocess, sys, time
-TOLD = {"name": "scripted", "version": "1", "classes": ["decoder"], "profiles": [], "families": ["canonical"]}
-def reply(request, **body):
-    print(json.dumps({"id": request["id"], **body}), flush=True)
-def serve(vector, start=TOLD):
-    for line in sys.stdin.buffer:
-        request = json.loads(line)
-        if request["op"] == "start":
-            reply(request, ok=start)
-        elif request["op"] == "stop":
-            reply(request, ok={})
-            sys.exit(0)
-        else:
-            vector(request)
-"""
-
 QUICK = Limits(start=20, request=20, stop=5, starts=4)
 
 
 def scripted(body: str, limits: Limits = QUICK) -> Adapter:
-    return Adapter([sys.executable, "-c", PRELUDE + body], limits)
+    return Adapter(arguments(body), limits)
 
 
 def alive(pid: int) -> bool:
@@ -56,7 +38,7 @@ def vector(request):
 serve(vector)
 """
     with scripted(script) as adapter:
-        assert adapter.describe().name == "scripted"
+        assert adapter.describe().name == "mine"
         assert adapter.vector("canonical", {"say": "ok"}) == {"said": 1}
         assert adapter.vector("canonical", {"say": "skip"}) == Skipped(skip="too large")
         assert adapter.vector("canonical", {"say": "error"}) == Refused(status="non-canonical", message="no?[31m")
@@ -75,6 +57,11 @@ serve(vector)
         ("serve(lambda request: reply(request, ok={'t': '\\ud800'}))", "malformed-reply", "surrogate"),
         ("serve(lambda request: reply({'id': request['id'] + 1}, ok={}))", "wrong-id", "has the id"),
         ("serve(lambda request: os.close(1) or os._exit(0))", "crashed", "exit status 0"),
+        (
+            "serve(lambda request: [print(end='x' * 65536) for _ in iter(int, 1)])",
+            "line-too-long",
+            "16777216 bytes",
+        ),
     ],
 )
 def test_what_is_no_reply_is_an_error_of_its_own_kind(body: str, kind: str, why: str) -> None:
@@ -119,14 +106,9 @@ serve(vector)
 
 def test_one_that_does_not_stop_is_ended(tmp_path: Path) -> None:
     script = f"""
-import signal
 open({str(tmp_path / "pid")!r}, "w").write(str(os.getpid()))
-for line in sys.stdin.buffer:
-    request = json.loads(line)
-    if request["op"] == "start":
-        reply(request, ok=TOLD)
-while True:
-    time.sleep(60)
+reply(json.loads(sys.stdin.readline()), ok=TOLD)
+time.sleep(600)
 """
     adapter = scripted(script, Limits(start=20, request=1, stop=0.2))
     adapter.describe()
@@ -156,29 +138,16 @@ def test_one_that_fails_all_the_time_is_given_up() -> None:
         assert kinds == ["crashed"] * 4 + ["given-up"] * 2
 
 
-def test_a_line_without_an_end_is_not_collected_for_ever() -> None:
-    script = """
-def vector(request):
-    while True:
-        sys.stdout.write("x" * 65536)
-serve(vector)
-"""
-    with scripted(script) as adapter:
-        with pytest.raises(AdapterErrored, match="more than 16777216 bytes") as caught:
-            adapter.vector("canonical", {})
-        assert caught.value.kind == "line-too-long"
-
-
 @pytest.mark.parametrize(
-    ("command", "separator", "words"),
+    ("line", "separator", "words"),
     [
         (r"node 'my reader.js' --no-#", "/", ["node", "my reader.js", "--no-#"]),
         (r"node my\ reader.js", "/", ["node", "my reader.js"]),
         (r'"C:\My tools\node.exe" reader\adapter.js', "\\", [r"C:\My tools\node.exe", r"reader\adapter.js"]),
     ],
 )
-def test_a_command_is_split_as_the_system_names_files(command: str, separator: str, words: list[str]) -> None:
-    assert command_words(command, separator=separator) == words
+def test_a_command_is_split_as_the_system_names_files(line: str, separator: str, words: list[str]) -> None:
+    assert command_words(line, separator=separator) == words
 
 
 def test_a_large_request_and_a_chatty_stderr_do_not_block() -> None:
@@ -207,14 +176,13 @@ def test_no_descriptors_are_left_open() -> None:
         with scripted("serve(lambda request: sys.exit(1))") as adapter, pytest.raises(AdapterErrored):
             adapter.vector("canonical", {})
     assert len(list(Path("/proc/self/fd").iterdir())) == before
-    assert os.waitpid  # children are reaped:
-    with pytest.raises(ChildProcessError):
+    with pytest.raises(ChildProcessError):  # children are reaped
         os.waitpid(-1, os.WNOHANG)
 
 
 def test_a_family_that_there_is_not_is_named() -> None:
-    script = PRELUDE + 'serve(print, TOLD | {"profiles": ["org.ctwl.toy.1"], "families": ["mixng"]})'
-    with Bench({"decoder": [shlex.join([sys.executable, "-c", script])]}, size="quick") as bench:
+    script = "serve(print, profiles=['org.ctwl.toy.1'], families=['mixng'])"
+    with Bench({"decoder": [command(script)]}, size="quick") as bench:
         (result,) = (case.run() for case in all_cases(bench) if case.id.startswith("start/"))
     assert result.verdict == "failed" and "mixng" in result.reason
 

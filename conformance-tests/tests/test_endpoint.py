@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -29,6 +30,11 @@ def wanted(profile: str = OFFLINE, layout: int = 1, tokens: int = 110) -> Encode
     )  # fmt: skip
 
 
+def encoder(answer: Callable[[httpx.Request], httpx.Response], profile: str = OFFLINE, **how: Any) -> EndpointEncoder:
+    client = httpx.Client(base_url="http://server/v1/", transport=httpx.MockTransport(answer))
+    return EndpointEncoder("", profile, model="big", client=client, **how)
+
+
 def test_what_a_server_writes_is_what_the_decoder_reads() -> None:
     def write(asked: httpx.Request) -> httpx.Response:
         body = json.loads(asked.read())
@@ -37,33 +43,22 @@ def test_what_a_server_writes_is_what_the_decoder_reads() -> None:
         text = write_toy(made, body["max_tokens"], body["seed"])
         return httpx.Response(200, json={"choices": [{"text": text}]})
 
-    client = httpx.Client(base_url="http://server/v1/", transport=httpx.MockTransport(write))
     request = wanted(TOY)
-    report = Decoder.open(TOY).decode(EndpointEncoder("", TOY, model="toy", client=client).encode(request).text)
+    report = Decoder.open(TOY).decode(encoder(write, TOY).encode(request).text)
     assert report.record is not None and report.record.fields == request.record.fields
 
 
-def answering(*responses: httpx.Response, seen: list[Any] | None = None) -> httpx.Client:
-    """A client whose server gives these responses; the last one for ever."""
-    left = list(responses)
-
-    def handler(request: httpx.Request) -> httpx.Response:
-        if seen is not None:
-            seen.append((request.url.path, request.read()))
-        return left.pop(0) if len(left) > 1 else left[0]
-
-    return httpx.Client(base_url="http://server/v1/", transport=httpx.MockTransport(handler))
-
-
 def test_the_record_travels_as_the_plug_in_reads_it() -> None:
-    seen: list[Any] = []
-    text = {"choices": [{"message": {"content": "and so on"}}]}
-    client = answering(httpx.Response(200, json=text), seen=seen)
-    encoder = EndpointEncoder("", OFFLINE, model="big", chat=True, client=client)
-    assert encoder.start().name == "endpoint big"
-    assert encoder.encode(wanted(layout=2)).text == "and so on"
-    ((path, body),) = seen
-    sent = httpx.Response(200, content=body).json()
+    seen: list[tuple[str, Any]] = []
+
+    def write(asked: httpx.Request) -> httpx.Response:
+        seen.append((asked.url.path, json.loads(asked.read())))
+        return httpx.Response(200, json={"choices": [{"message": {"content": "and so on"}}]})
+
+    writing = encoder(write, chat=True)
+    assert writing.start().name == "endpoint big"
+    assert writing.encode(wanted(layout=2)).text == "and so on"
+    ((path, sent),) = seen
     assert path == "/v1/chat/completions"
     assert sent["messages"] == [{"role": "user", "content": "The council said"}]
     assert sent["vllm_xargs"]["ctwl_layout"] == 2
@@ -81,23 +76,19 @@ def test_the_record_travels_as_the_plug_in_reads_it() -> None:
     ],
 )
 def test_other_answers_are_errors_that_say_what_came(response: httpx.Response, why: str) -> None:
-    encoder = EndpointEncoder("", OFFLINE, model="big", client=answering(response))
     with pytest.raises(EndpointError, match=why):
-        encoder.encode(wanted())
+        encoder(lambda _: response).encode(wanted())
 
 
 def test_no_server_at_all() -> None:
-    encoder = EndpointEncoder("http://127.0.0.1:9/v1", OFFLINE)
     with pytest.raises(EndpointError, match="is the server up"):
-        encoder.start()
+        EndpointEncoder("http://127.0.0.1:9/v1", OFFLINE).start()
 
 
 def test_what_it_does_not_do_is_a_skip() -> None:
-    encoder = EndpointEncoder("", OFFLINE, model="big", client=answering(httpx.Response(500)))
-    with pytest.raises(NotDone, match="keys"):
-        encoder.encode(wanted(layout=4))
-    with pytest.raises(NotDone, match="writes under"):
-        encoder.encode(wanted(profile="org.ctwl.toy.1"))
+    for request, why in ((wanted(layout=4), "keys"), (wanted(TOY), "writes under")):
+        with pytest.raises(NotDone, match=why):
+            encoder(lambda _: httpx.Response(500)).encode(request)
 
 
 def test_a_package_that_is_missing_is_named_with_the_extra_that_brings_it(

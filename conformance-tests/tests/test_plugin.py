@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
-from pathlib import Path
-
 import pytest
+from scripted import command
 
 import ctwl_conformance.run.cases  # noqa: F401 - a pytest inside this one must not be the first to load what is compiled
 
 pytest_plugins = ["pytester"]
 
 SCRIPT = """
-import json, sys
-TOLD = {"name": "odd", "version": "1", "classes": ["decoder"], "profiles": ["org.example.1"], "families": ["canonical"]}
-for line in sys.stdin.buffer:
-    request = json.loads(line)
-    answer = {"start": {"ok": TOLD}, "stop": {"ok": {}}, "vector": {"ok": {"status": "non-canonical"}}}
-    print(json.dumps({"id": request["id"], **answer.get(request["op"], {"skip": "not yet"})}), flush=True)
+def answer(request):
+    reply(request, **{"ok": {"status": "non-canonical"}} if request["op"] == "vector" else {"skip": "not yet"})
+serve(answer, name="odd", profiles=["org.example.1"])
 """
 
 
-def options(folder: Path) -> list[str]:
-    script = folder / "odd.py"
-    script.write_text(SCRIPT)
-    given = ["--ctwl-decoder", shlex.join([sys.executable, str(script)]), "-p", "no:cacheprovider"]
+def options() -> list[str]:
+    given = ["--ctwl-decoder", command(SCRIPT), "-p", "no:cacheprovider"]
     return given if "ctwl" in _entry_points() else ["-p", "ctwl_conformance.plugin", *given]
 
 
@@ -37,9 +29,8 @@ def _entry_points() -> set[str]:
 
 def test_each_case_is_a_test_beside_others(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_mine(): pass")
-    given = options(pytester.path)
     done = pytester.runpytest_inprocess(
-        *given, "-v", "-k", "mine or (start/ and not at-the) or vector/canonical/an or human/"
+        *options(), "-v", "-k", "mine or (start/ and not at-the) or vector/canonical/an or human/"
     )
     outcomes = done.parseoutcomes()
     assert outcomes["passed"] >= 3 and outcomes["failed"] >= 1 and outcomes["skipped"] == 1
@@ -50,24 +41,23 @@ def test_each_case_is_a_test_beside_others(pytester: pytest.Pytester) -> None:
 
 
 def test_what_is_known_beforehand(pytester: pytest.Pytester) -> None:
-    given = options(pytester.path)
     known = pytester.path / "known"
     known.write_text("vector/* to be mended\n")
-    done = pytester.runpytest_inprocess(*given, "-k", "vector/canonical/a-map", "--ctwl-xfail", str(known))
+    done = pytester.runpytest_inprocess(*options(), "-k", "vector/canonical/a-map", "--ctwl-xfail", str(known))
     assert done.parseoutcomes()["xfailed"] >= 1
     known.write_text("vector/none to be mended\n")
-    done = pytester.runpytest_inprocess(*given, "--ctwl-xfail", str(known))
+    done = pytester.runpytest_inprocess(*options(), "--ctwl-xfail", str(known))
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     assert "no case is called vector/none" in done.stderr.str()
 
 
 def test_a_seed_is_bounded(pytester: pytest.Pytester) -> None:
-    done = pytester.runpytest_inprocess(*options(pytester.path), "--ctwl-seed", str((1 << 20) + 1))
+    done = pytester.runpytest_inprocess(*options(), "--ctwl-seed", str((1 << 20) + 1))
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     assert "--ctwl-seed is 1048577; it must lie between 0 and 1048576" in done.stderr.str()
 
 
 def test_without_its_options_the_plug_in_does_nothing(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_mine(): pass")
-    given = [option for option in options(pytester.path) if option.startswith(("-p", "no:", "ctwl_"))]
+    given = [option for option in options() if option.startswith(("-p", "no:", "ctwl_"))]
     assert pytester.runpytest_inprocess(*given).parseoutcomes() == {"passed": 1}

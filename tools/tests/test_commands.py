@@ -244,6 +244,6 @@ def test_a_detector_on_this_machine_is_asked_end_to_end(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.pages
 def test_the_demonstration() -> None:
-    script = f"{shlex.quote(sys.executable)} {shlex.quote(str(ROOT / 'tools' / 'demo.py'))}"
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    command = [sys.executable, str(ROOT / "tools" / "demo.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert f"{say('found-whole')}: Example Forty-Two" in done.stdout, done.stderr

@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+from typing import Any
 
 import document_files
 import pytest
@@ -16,7 +17,9 @@ from ctwl_decoder import errors, kinds
 from ctwl_documents import budget, opening
 from ctwl_services.page.build import read_words
 
-SCRIPT = """
+pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="no Node on this machine")
+
+MADE = """
 import { files } from "./test/made.js";
 import { openDocument } from "./src/documents/open.js";
 const text = "Caf\\u00e9 \\u201cone\\u201d & <b> of the words it has.\\n\\nA second paragraph of it.";
@@ -31,7 +34,7 @@ OPENED = """
 import { readFileSync } from "node:fs";
 import { openDocument } from "./src/documents/open.js";
 const found = {};
-for (const [name, data] of Object.entries(JSON.parse(readFileSync(0)))) {
+for (const [name, data] of Object.entries(JSON.parse(readFileSync(0)).files)) {
   const opened = openDocument(Buffer.from(data, "base64"));
   found[name] = await opened.then(({ text, left }) => ({ text, left }), ({ kind }) => ({ kind }));
 }
@@ -96,19 +99,22 @@ NOT_READ = {
 }
 
 
+def in_node(script: str, files: dict[str, bytes], **more: object) -> Any:
+    """What a module prints, which is given some files."""
+    encoded = {name: base64.b64encode(data).decode() for name, data in files.items()}
+    given, command = json.dumps({"files": encoded, **more}).encode(), ["node", "--input-type=module", "-e", script]
+    ran = subprocess.run(command, cwd=ROOT / "packages" / "ctwl-web", input=given, capture_output=True, check=True)
+    return json.loads(ran.stdout)
+
+
 def same(text: str) -> str:
     """Words without the form of their line ends."""
     return text.replace("\r\n", "\n").strip()
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="no Node on this machine")
 def test_a_file_that_is_not_read_gets_one_sentence_and_one_code() -> None:
     """Of text that is not UTF-8 the command also says which byte is not."""
-    files = {name: base64.b64encode(data).decode() for name, data in NOT_READ.items()}
-    given = json.dumps({"words": read_words(), "files": files}).encode()
-    command = ["node", "--input-type=module", "-e", REFUSED]
-    ran = subprocess.run(command, cwd=ROOT / "packages" / "ctwl-web", input=given, capture_output=True, check=True)
-    for name, said in json.loads(ran.stdout).items():
+    for name, said in in_node(REFUSED, NOT_READ, words=read_words()).items():
         try:
             (found,) = opening.texts_in(NOT_READ[name], name, budget.Budget())
             error = found.text
@@ -119,25 +125,18 @@ def test_a_file_that_is_not_read_gets_one_sentence_and_one_code() -> None:
         assert f"{told[0].upper()}{told[1:]}. ({error.code})" == said, name
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="no Node on this machine")
 def test_the_words_of_files_are_the_same() -> None:
-    command = ["node", "--input-type=module", "-e", SCRIPT]
-    made = subprocess.run(command, cwd=ROOT / "packages" / "ctwl-web", capture_output=True, check=True).stdout
-    for name, data, text in json.loads(made):
+    for name, data, text in in_node(MADE, {}):
         found = list(opening.texts_in(base64.b64decode(data), name, budget.Budget()))
         words = "\n\n".join(str(each.text) for each in found)
         assert same(words) == same(text), name
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="no Node on this machine")
 def test_the_page_opens_a_file_of_each_kind_as_the_command_does_or_names_it() -> None:
     text = "Caf\u00e9 \u201cone\u201d & <b> of the words it has.\n\nA second paragraph, which is longer than the first."
     files = document_files.of_all_kinds(text) | document_files.of_rarer_forms(text)
     del files["widest.txt"]  # browsers know no UTF-32
-    given = json.dumps({name: base64.b64encode(data).decode() for name, data in files.items()}).encode()
-    command = ["node", "--input-type=module", "-e", OPENED]
-    ran = subprocess.run(command, cwd=ROOT / "packages" / "ctwl-web", input=given, capture_output=True, check=True)
-    for name, opened in json.loads(ran.stdout).items():
+    for name, opened in in_node(OPENED, files).items():
         if "text" in opened:
             words = [str(each.text) for each in opening.texts_in(files[name], name, budget.Budget())]
             assert len(words) == 1 + len(opened["left"]), name  # the page leaves what is attached to a mail

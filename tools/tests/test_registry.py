@@ -1,7 +1,6 @@
 """The registry's runbook and its template: the page is what its steps print, and a request is checked from outside."""
 
 import hashlib
-import http.server
 import importlib.util
 import os
 import re
@@ -9,8 +8,9 @@ import shlex
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from wsgiref.simple_server import make_server
 
 import pytest
 import rehearse_registry as rehearsal
@@ -87,18 +87,12 @@ def host() -> Iterator[tuple[str, dict[str, tuple[int, str]]]]:
     """A web server's address, and its pages by their paths: a status and a text, or where a redirect leads."""
     pages = dict[str, tuple[int, str]]()
 
-    class Pages(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            status, text = pages.get(self.path, (404, ""))
-            self.send_response(status)
-            self.send_header("Location", text.strip() or "/")
-            self.end_headers()
-            self.wfile.write(text.encode())
+    def app(request: dict[str, str], start_response: Callable[..., object]) -> list[bytes]:
+        status, text = pages.get(request["PATH_INFO"], (404, ""))
+        start_response(f"{status} -", [("Location", text)] if status == 302 else [])
+        return [text.encode()]
 
-        def log_message(self, *words: object) -> None:
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages) as server:
+    with make_server("127.0.0.1", 0, app) as server:
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield f"127.0.0.1:{server.server_port}", pages
         server.shutdown()

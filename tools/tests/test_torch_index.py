@@ -1,24 +1,20 @@
 """Which index torch comes from: one that answers, and none that does not."""
 
 import socket
-import threading
 from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 import torch_index
+from running_service import serving_files
 
 
 @pytest.fixture
 def index(tmp_path: Path) -> Iterator[str]:
     """An index that has torch."""
     (tmp_path / "torch").mkdir()
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=tmp_path)) as server:
-        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    with serving_files(tmp_path) as address:
+        yield address
 
 
 def test_an_index_that_answers_is_named(index: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,8 +17,10 @@ from collections import Counter
 from importlib import resources
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import CodeType
 from typing import Any
+
+import broken
 
 NAMES = re.compile(r"(ctwl-|org\.ctwl)")
 NUMBERS = "ctwl_protocol.numbers"
@@ -243,16 +245,10 @@ def every_constant() -> list[tuple[str, str]]:
 
 def put_in_place(module: str, place: str) -> None:
     """From now on, a module is loaded with one constant changed, whatever Python has in its cache."""
-    sound, load = SourceFileLoader.get_code, SourceFileLoader.exec_module
-
-    def exec_module(loader: SourceFileLoader, loaded: ModuleType) -> None:
-        load(loader, loaded)
-        if loaded.__name__ == NUMBERS:
-            loaded.NUMBERS = loaded._read(Leaves(place).file())  # type: ignore[attr-defined]
-
     if module == NUMBERS:
-        SourceFileLoader.exec_module = exec_module  # type: ignore[method-assign]
+        broken.put_in_place({f"{NUMBERS}:NUMBERS": lambda _: sys.modules[NUMBERS]._read(Leaves(place).file())})
         return
+    sound = SourceFileLoader.get_code
 
     def get_code(loader: SourceFileLoader, fullname: str) -> CodeType | None:
         if fullname != module:

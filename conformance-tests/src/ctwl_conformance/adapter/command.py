@@ -97,10 +97,10 @@ def _encoder(options: argparse.Namespace) -> Implementation:
     from ctwl_encoder.errors import OptionOutOfRange
     from ctwl_encoder.options import default_profile
 
-    from .encoder import ReferenceEncoder
-
     if options.strategy not in list(Strategy):
         raise OptionOutOfRange(f"--strategy is one of {', '.join(Strategy)}, not {options.strategy}")
+    from .encoder import ReferenceEncoder  # it loads torch
+
     return ReferenceEncoder(
         options.model,
         options.profile or default_profile(options.model),

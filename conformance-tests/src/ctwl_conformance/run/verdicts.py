@@ -31,15 +31,16 @@ def _verdict(label: str, name: ConformanceClass, rules: Rules, results: Sequence
         and name in result.classes
         and not (len(result.implementations) == 2 and label != result.implementations[rules.role == "decoder"])
     ]
-    held = [result for result in mine if not _excused(result, label, results)]
+    excused = [result for result in mine if _excused(result, label, results)]
+    held = [result for result in mine if result not in excused]
     counts: Counter[Verdict] = Counter(result.verdict for result in held)
     bad = [f"{result.id}: {result.reason}" for result in held if result.verdict in _BAD]
     left_out = [result for result in held if result.verdict == "skipped" and _is_asked(result, rules)]
     gaps = _counted(result.reason for result in left_out if not _covered(result, label, results))
     gaps += [
         f"{result.id}: {result.reason} (its partner's fault)"
-        for result in mine
-        if result not in held and not _covered(result, label, results)
+        for result in excused
+        if not _covered(result, label, results)
     ]
     seen = {result.family for result in held if result.verdict in ("passed", "skipped")}
     gaps += [f"no case of {family} was run and passed" for family in rules.required if family not in seen]
