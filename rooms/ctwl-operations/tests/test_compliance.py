@@ -154,6 +154,25 @@ def test_what_is_no_plan_fails(given: bytes, log: Path, tmp_path: Path, capsys: 
     assert "option-out-of-range" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [("/rows/{}/name", ""), ("/settings/sampling", 7), ("/rows/{}/effect/found/successes", "5"),
+     ("/rows/{}/effect/found/trials", None)],
+)  # fmt: skip
+def test_a_plan_with_a_value_of_another_kind_fails(
+    place: str, value: Any, log: Path, plan: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changed = found = json.loads(plan.read_text(encoding="utf-8"))
+    *names, last = place.format(changed["recommendation"]["place"]).strip("/").split("/")
+    for name in names:
+        found = found[int(name) if isinstance(found, list) else name]
+    found[last] = value
+    plan.write_text(json.dumps(changed), encoding="utf-8")
+    status, said = main(["compliance", "--log", str(log), "--plan", str(plan)]), capsys.readouterr()
+    assert "Traceback" not in said.err
+    assert (status, said.err.count("option-out-of-range")) in ((0, 0), (2, 1))
+
+
 def test_unreadable_files_are_errors(log: Path, plan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words in (
         ["--log", str(tmp_path / "none"), "--plan", str(plan)],

@@ -75,9 +75,10 @@ def _plan(name: str) -> Source:
         found: Any = read_json(data)
     except (OSError, ValueError) as error:
         raise OptionOutOfRange(f"cannot read {name}; give what ctwl-encode plan --json prints") from error
-    if not isinstance(found, dict) or not isinstance(found.get("rows"), list):
-        raise OptionOutOfRange(f"{name} is no plan; give what ctwl-encode plan --json prints")
-    return Source(name, hashlib.sha256(data).hexdigest(), found, "ctwl-encode plan --json")
+    plan = Source(name, hashlib.sha256(data).hexdigest(), found, "ctwl-encode plan --json")
+    if not isinstance(plan.value("/rows"), list) or not isinstance(plan.value("/settings/sampling"), dict):
+        raise OptionOutOfRange(f"{name} is no plan; give what {plan.reads} prints")
+    return plan
 
 
 def _numbers() -> Source:

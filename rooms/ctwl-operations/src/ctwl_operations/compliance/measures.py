@@ -61,10 +61,10 @@ class Evidence:
         Of several rows it is the recommended one, if that has the strategy, else the first.
         """
         chosen = self.plan.value("/recommendation/place")
-        places = sorted(range(len(self.plan.data.get("rows", []))), key=lambda place: place != chosen)
+        places = sorted(range(len(self.plan.data["rows"])), key=lambda place: place != chosen)
         for strategy in self.strategies()[:1]:
             for place in places:
-                if str(self.plan.value(f"/rows/{place}/name")).split()[0] == strategy:
+                if str(self.plan.value(f"/rows/{place}/name")).partition(" ")[0] == strategy:
                     return f"/rows/{place}"
         return None
 
@@ -173,17 +173,17 @@ def _effective(given: Evidence) -> Measure:
         return Measure(
             name, "partly", shows, "The plan did not measure the strategy of the log. Run it with that strategy."
         )
-    found_shown, trials_shown = (show(given.plan, f"{row}/effect/found/{each}") for each in ("successes", "trials"))
-    low, high = (show(given.plan, f"{row}/effect/found/{each}", "{:.0%}") for each in ("low", "high"))
+    at = f"{row}/effect/found"
+    found_shown, trials_shown = (show(given.plan, f"{at}/{each}", "{:d}") for each in ("successes", "trials"))
+    low, high = (show(given.plan, f"{at}/{each}", "{:.0%}") for each in ("low", "high"))
     most = show(given.plan, "/settings/sampling/max_new_tokens")
     shows += f" Measured: found in {found_shown} of {trials_shown} texts of up to {most} tokens"
     shows += f" (95 % interval {low} to {high})."
     tokens = given.plan.value(f"{row}/effect/needed/tokens")
     if tokens is not None:
         shows += f" Nine in ten are found from {show(given.plan, f'{row}/effect/needed/tokens')} tokens on."
-    successes, trials = (given.plan.value(f"{row}/effect/found/{each}") for each in ("successes", "trials"))
     remains = [] if _same_profile(given) else ["The plan was measured under another profile than the log's."]
-    if successes < _NINE_IN_TEN * trials:
+    if given.plan.value(f"{at}/successes") < _NINE_IN_TEN * given.plan.value(f"{at}/trials"):
         remains.append("Fewer than nine in ten are found at these settings. Say so, or choose another strategy.")
     return Measure(name, "partly" if remains else "shown", shows, " ".join(remains))
 
