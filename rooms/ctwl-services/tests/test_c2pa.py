@@ -335,6 +335,8 @@ def test_any_bytes_are_bindings_or_refused(tmp_path_factory: pytest.TempPathFact
         "https:///v1",
         "ftp://a.example/",
         ENDPOINT + "?a=1",
+        "https://[::1/v1",
+        "https://[::1]/v1",  # no match could name it
     ],
 )
 def test_an_api_has_an_https_address(url: str) -> None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import base64
 import binascii
 import http.client
+import re
 import ssl
 import time
 import urllib.request
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.alias_generators import to_camel
@@ -46,6 +47,9 @@ Codes = tuple[int, ...]
 
 ManifestId = Annotated[str, Field(max_length=300, pattern=r"^urn:(c2pa|uuid):[A-Za-z0-9:._-]+$")]
 Https = Annotated[str, Field(max_length=500, pattern=r"^https://[A-Za-z0-9.~:/?!$&*+,;=%_-]+$")]
+
+_ADDRESS = re.compile(r"https://[A-Za-z0-9._-]+(:[0-9]+)?(/[A-Za-z0-9.~:/!$&*+,;=%_-]{,400})?")
+"""An address that a match can name as its endpoint, without credentials, query and fragment."""
 
 
 class Match(BaseModel):
@@ -148,10 +152,8 @@ class _Api:
     """The provider's own Soft Binding Resolution API."""
 
     def __init__(self, url: str, alg: str) -> None:
-        parts = urlsplit(url)
-        extra = (parts.username, parts.password, parts.query, parts.fragment)
-        if parts.scheme != "https" or not parts.hostname or any(extra):
-            raise OptionOutOfRange(f"{url} is no https address without credentials, query and fragment")
+        if not _ADDRESS.fullmatch(url):
+            raise OptionOutOfRange(f"{url} is no https address of a named host without credentials, query and fragment")
         self._url, self._alg = url.rstrip("/"), alg
         https = urllib.request.HTTPSHandler(context=ssl.create_default_context())
         self._opener = urllib.request.build_opener(_NoRedirects, https)
