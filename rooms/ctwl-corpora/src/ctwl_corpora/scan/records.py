@@ -155,8 +155,7 @@ def _rows(file: CorpusFile, columns: Columns) -> _Found:
 
 def _of_row(batch: pa.RecordBatch, i: int, columns: Columns) -> dict[str, Any]:
     """The text of a row of a table, and what is kept of it."""
-    there = {root(path, batch.schema.names) for path in columns.keep} & set(batch.schema.names)
-    own = {"kept": {path: kept_at(batch, i, path) for path in columns.keep if root(path, batch.schema.names) in there}}
+    own = {"kept": {path: kept_at(batch, i, path) for path in columns.keep}}
     try:
         return own | {"text": text_at(cells_at(batch, i, columns.text), columns.text, batch.schema.names)}
     except DecoderError as error:
