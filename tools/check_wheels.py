@@ -159,7 +159,7 @@ def size_of(there: Environment) -> int:
 PAGE = "<!doctype html><title>A page</title><p>Too short.</p>"
 SERVICE = (
     "from ctwl_services.serve.app import create_app; from ctwl_protocol.proxy import open_proxy; "
-    f"create_app(open_proxy('{PROFILE}')); import scipy, ctwl_services.detector.app"
+    f"create_app([open_proxy('{PROFILE}')]); import scipy, ctwl_services.detector.app"
 )
 KEEPER = "import sys; from ctwl_protocol.registry.command import main; sys.exit(main(sys.argv[1:]))"
 

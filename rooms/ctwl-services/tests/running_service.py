@@ -65,7 +65,7 @@ def running(
 ) -> Iterator[tuple[uvicorn.Server, httpx.Client]]:
     """A server and its client; the names of limits are those of :class:`ctwl_services.serve.limits.Limits`."""
     given = Limits(**limits)  # type: ignore[arg-type]
-    with started(create_app(proxy, given, manifests, network), given, trusted=trusted) as both:
+    with started(create_app([proxy], given, manifests, network), given, trusted=trusted) as both:
         yield both
 
 

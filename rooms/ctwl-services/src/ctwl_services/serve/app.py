@@ -39,7 +39,7 @@ _PROBLEM = {"application/json": {"schema": {"$ref": "#/components/schemas/Proble
 
 
 def create_app(
-    proxy: Proxy | Sequence[Proxy],
+    proxies: Sequence[Proxy],
     limits: Limits | None = None,
     manifests: Manifests | None = None,
     network: Network | None = None,
@@ -49,18 +49,13 @@ def create_app(
     """The service as an ASGI app, which takes over the proxy LMs; they are loaded when the app starts.
 
     Args:
-        proxy: the proxy LM of the profile to decode, or of each of several profiles.
+        proxies: the proxy LMs of the profiles to decode.
         limits: the limits.
-        manifests: the C2PA manifests of codes; None leaves out the routes of the Soft Binding Resolution API.
+        manifests: the C2PA manifests of codes of the one profile; None leaves out the routes of the Soft Binding
+            Resolution API.
         network: by which the detectors of the registry are asked; None leaves out the routes that ask.
         optional: see :class:`.Decoders`.
-
-    Raises:
-        OptionOutOfRange: manifests for several profiles.
     """
-    proxies = [proxy] if isinstance(proxy, Proxy) else list(proxy)
-    if manifests is not None and len(proxies) > 1:
-        raise OptionOutOfRange("--manifests are of one profile's codes; name it: --profile NAME")
     service = Service(proxies, limits or Limits(), optional=optional)
     app = FastAPIOffline(  # FastAPI's own documentation page loads its scripts from another site
         redoc_url=None,
