@@ -173,6 +173,7 @@ def test_who_asks_for_a_mark_in_vain_is_told(server: dict[str, Any], given: dict
         ({"clients": {"nonce": []}}, 'nonce is .*; it must be "any" or a list of numbers'),
         ({"clients": {"delta": {"max": 3}}}, 'an object of "least" and "most"'),
         ({"clients": {"delta": {"most": "3"}}}, 'an object of "least" and "most"'),
+        ({"clients": {"nonce": {"most": 10**400}}}, 'an object of "least" and "most"'),
         ({"clients": {"strategy": ["loud"]}}, f"a list of off, {', '.join(Strategy)}"),
         ({"clients": {"strategy": [{}]}}, "a list of off"),
         ({"clients": {"codes": [[1]]}}, 'codes is .*; it must be "any"'),

@@ -25,6 +25,9 @@ from .request import PREFIX, Request, own_options
 OFF = "off"
 """The strategy by which a request asks for no mark."""
 
+_TOO_MUCH = 1e12
+"""No option of a request is so large, and what is much larger is no float."""
+
 _NOT_OF_TEXTS = {"clients", "log", "proxy_path", "device"}
 """Fields that decide nothing of a text."""
 
@@ -292,7 +295,7 @@ def _values(name: str, given: Any) -> Container[Any] | None:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _TOO_MUCH
 
 
 def _in_words(values: Container[Any]) -> str:
