@@ -298,7 +298,8 @@ test("bombs, loops and lies are refused", async () => {
 test("long runs cost no more than their length", async () => {
   const many = 2 ** 18;
   const page = (inner) => `<!doctype html>${inner}`;
-  for (const run of ["<a ", "<", "<a \"", "<a b='", "<!--", "</", "&", "<pre>", "<svg>", " ", "<p style=\""]) await wordsOf(page(run.repeat(many)));
+  for (const run of ["<a ", "<", "<a \"", "<a b='", "<!--", "</", "&", "<pre>", "<svg>", " ", "<p style=\"", "<p hidden>", "<svg><text>"]) await wordsOf(page(run.repeat(many)));
+  for (const run of ['"', "\\\"", '":"', "'", "`", '="&quot;']) await wordsOf(page(`<p>${"Words ".repeat(20)}</p><script>${run.repeat(many)}`));
   for (const run of [" ", "=\n", "a;", "--=_x\n", "= ", "begin 644 a\nA\n"]) await wordsOf(mail('text/plain; charset="utf-8"', "quoted-printable", `${run.repeat(many)}x`));
   await wordsOf(`${"Ab3".repeat(99)}${" ".repeat(many)}!`);
   await wordsOf(`${"Name: value\r\n".repeat(300)}no header`);

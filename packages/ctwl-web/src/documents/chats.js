@@ -133,6 +133,7 @@ function longIn(values) {
       else if (name) beside.set(name, (beside.get(name) ?? new Set()).add(value));
     } else if (Array.isArray(value)) for (let i = value.length - 1; i >= 0; i--) waiting.push([name, value[i]]);
     else if (isRecord(value) && !isPerson(whoOf(value)) && !isUnsaid(value)) {
+      // A row of a table has other texts beside its words.
       const row = !whoOf(value) && (name || said(value) || isPair(value));
       const inner = Object.entries(value).filter(([key, each]) => typeof each !== "string" || !asks(key));
       for (const [key, each] of inner.reverse()) waiting.push([row && !READ.has(key) ? key : "", each]);

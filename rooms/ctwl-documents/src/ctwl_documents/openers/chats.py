@@ -238,6 +238,7 @@ def _long(values: list[Any]) -> Iterator[str]:
         elif isinstance(value, list):
             waiting += [(name, each) for each in reversed(value)]
         elif isinstance(value, dict) and _who(value).lower() not in _PEOPLE and not _is_unsaid(value):
+            # A row of a table has other texts beside its words.
             row = not _who(value) and (name or _said(value) or _is_pair(value))
             inner = [(key, each) for key, each in value.items() if not (isinstance(each, str) and _asks(key))]
             waiting += [(key if row and key not in _READ else "", each) for key, each in reversed(inner)]
