@@ -166,6 +166,7 @@ def command(toy: Encoder, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]
         (["--fields", "tag=5", "--user", "5"], "one of --user, --fields and --relay"),
         (["--fields", "tag=1048576"], "field-out-of-range"),
         (["--fields", "tag"], "--fields is 'tag'; it must be names with their numbers, as tag=5"),
+        (["--fields", "tag=5,tag=6"], "--fields is 'tag=5,tag=6'; it must be names with their numbers, as tag=5"),
         (["--fields", "tag=five"], "fields.tag"),
         (["--fields", "provider_1=5"], "no layout has just the fields provider_1; there are tagged: tag"),
         (["--fields", "provider_high=1,version_high=2"], "no layout has just the fields provider_high, version_high"),

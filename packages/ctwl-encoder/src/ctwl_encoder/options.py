@@ -136,7 +136,13 @@ class BeaconOptions(Options):
 
 def _numbers_by_name(given: Any) -> Any:
     """The text ``a=1,b=2`` as a dictionary; anything else as it is."""
-    return dict(each.split("=", 1) for each in given.split(",")) if isinstance(given, str) else given
+    if not isinstance(given, str):
+        return given
+    pairs = [each.split("=", 1) for each in given.split(",")]
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands twice")
+    return found
 
 
 def _bits(layout: Layout) -> str:
