@@ -1,4 +1,4 @@
-"""The words of the command and of the page in the browser, and the tables of files; both readers share them."""
+"""The words of the command and of the page in the browser, and the kinds of files; both readers share them."""
 
 from __future__ import annotations
 
@@ -71,13 +71,6 @@ def say(name: str, /, **values: object) -> str:
         KeyError: there are no such words, or they ask for another value.
     """
     return english()[name].format(**values)
-
-
-@cache
-def document_tables() -> dict[str, Any]:
-    """What both readers know of HTML: which elements hold words, and which end others."""
-    found: dict[str, Any] = _shared("document-tables.json")
-    return found
 
 
 @cache

@@ -9,20 +9,26 @@ from __future__ import annotations
 import base64
 import codecs
 import html
+import json
 import re
 from collections import Counter
 from functools import cached_property
+from importlib import resources
+from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from ctwl_decoder.words import document_tables
+from ctwl_protocol.numbers import linked
+
+_TABLES: dict[str, Any] = json.loads(linked((resources.files(__package__) / "tables.json").read_bytes()))
+"""What both readers know of HTML: which elements hold words, and which end others."""
 
 _BLOCKS, _PARAGRAPHS, _UNSEEN, _VOID = (
-    frozenset(document_tables()["elements"][name].split()) for name in ("blocks", "paragraphs", "unseen", "void")
+    frozenset(_TABLES["elements"][name].split()) for name in ("blocks", "paragraphs", "unseen", "void")
 )
-_ENDS = {name: frozenset(by.split()) for name, by in document_tables()["ends"].items()}
+_ENDS = {name: frozenset(by.split()) for name, by in _TABLES["ends"].items()}
 """Elements whose end may be left out, and what then ends them: an element that begins, or ``/`` one that ends."""
 
-_SEEN = {name: frozenset(inside.split()) for name, inside in document_tables()["seen"].items()}
+_SEEN = {name: frozenset(inside.split()) for name, inside in _TABLES["seen"].items()}
 """Elements that are seen though they are in one that is not: words of drawings and of formulas."""
 
 _ASIDE = ("defs", "switch")
