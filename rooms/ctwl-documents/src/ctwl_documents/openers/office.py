@@ -61,8 +61,8 @@ class _Dialect:
 
 
 def _dialect(given: Mapping[str, Any]) -> _Dialect:
-    sets = {key: frozenset(given[key].split()) for key in ("paragraphs", "words", "unread")}
-    patterns = {key: re.compile(given.get(key, "(?!)")) for key in ("parts", "types", "files")}
+    sets: dict[str, Any] = {key: frozenset(given[key].split()) for key in ("paragraphs", "words", "unread")}
+    patterns: dict[str, Any] = {key: re.compile(given.get(key, "(?!)")) for key in ("parts", "types", "files")}
     return _Dialect(**patterns, breaks=given["breaks"], **sets)
 
 
