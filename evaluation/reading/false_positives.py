@@ -81,10 +81,10 @@ def compared(proxy: Proxy, text: str) -> dict[str, float]:
     """What the paper's test says of one passage, and a binomial test of its hits."""
     found = hits(proxy, proxy.tokenizer.encode(text))
     table = ScoreTable.of(found)
-    most = int(score_all(table, code_space(proxy.profile)).max())
+    most, counted = int(score_all(table, code_space(proxy.profile)).max()), int(found.first_occurrences().sum())
     return {
         "posterior": best_of(proxy, found).posterior,
-        "binomial": float(min(1.0, proxy.profile.codes * stats.binom.sf(most - 1, table.counted, 0.5))),
+        "binomial": float(min(1.0, proxy.profile.codes * stats.binom.sf(most - 1, counted, 0.5))),
     }
 
 

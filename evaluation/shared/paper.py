@@ -66,7 +66,7 @@ def posterior(counts: NDArray[np.int32], best: int) -> float:
 def best_of(proxy: Proxy, found: ScoredPositions, start: int = 0) -> Passage:
     """The best code of :func:`hits`, of a whole text or of a part that begins at ``start``."""
     codes = code_space(proxy.profile)
-    counts = score_all(ScoreTable(found.seeds, found.scores.astype(np.int32), len(found)), codes)
+    counts = score_all(ScoreTable(found.seeds, found.scores.astype(np.int32)), codes)
     best = int(counts.argmax())
     return Passage(start, start + len(found), int(codes[best]), posterior(counts, best))
 

@@ -84,7 +84,7 @@ def by_positions(positions: Any) -> Any:
     from ctwl_decoder.statistics.scored_positions import ScoreTable
 
     kept = positions[positions.first_occurrences()]
-    return ScoreTable(kept.seeds, kept.scores.astype(np.int32), len(kept))
+    return ScoreTable(kept.seeds, kept.scores.astype(np.int32))
 
 
 def counted(change: Callable[[Any, Any], Any]) -> Mapping[str, Change]:

@@ -78,7 +78,6 @@ def _scores(data: JSON) -> JSON:
     table = ScoreTable(
         np.array([context["seed"] for context in contexts], dtype=np.uint32),
         np.array([context["units"] for context in contexts], dtype=np.int32),
-        len(contexts),
     )
     best = int(best_codes(table, codes, 1)[0])
     return {"scores": score_all(table, codes).tolist(), "best": best, "best_score": table.score(best)}

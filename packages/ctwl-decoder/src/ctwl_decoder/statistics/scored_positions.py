@@ -105,17 +105,15 @@ class ScoreTable:
     Attributes:
         seeds: uint32 (contexts,), colour seeds of the distinct contexts.
         scores: int32 (contexts, colours).
-        counted: the number of positions that were summed.
     """
 
     seeds: NDArray[np.uint32]
     scores: NDArray[np.int32]
-    counted: int
 
     @property
     def expected(self) -> float:
         """The mean score of a wrong code."""
-        return float(self.scores.mean(axis=1).sum()) if self.counted else 0.0
+        return float(self.scores.mean(axis=1).sum())
 
     def units(self, code: int) -> NDArray[np.int32]:
         """What one code scores in each context: int32 (contexts,)."""
@@ -135,4 +133,4 @@ class ScoreTable:
         # a new one begins where any id changes; -1 is no id
         begins = np.flatnonzero((np.diff(contexts[order], axis=0, prepend=-1) != 0).any(axis=1))
         units = np.add.reduceat(kept.scores[order], begins, axis=0, dtype=np.int32)
-        return cls(kept.seeds[order[begins]], units, len(kept))
+        return cls(kept.seeds[order[begins]], units)
