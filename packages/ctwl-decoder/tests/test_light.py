@@ -28,7 +28,7 @@ from ctwl_decoder.errors import ExtraMissing
 from ctwl_decoder.files import Found
 from ctwl_decoder.options import ALPHA
 from ctwl_decoder.search.plan import SearchPlan
-from ctwl_decoder.statistics.light import light_scores, likelier, rank_table, soft_table
+from ctwl_decoder.statistics.light import light_scores
 from ctwl_decoder.statistics.null import null_of, tail_of
 from ctwl_decoder.statistics.scores import Score
 from ctwl_decoder.words import say
@@ -78,39 +78,12 @@ def test_a_unit_is_what_the_specification_says(rank: int, token: int, score: Sco
     assert found[0, 0] == round(8 * math.log(ratio))
 
 
-def test_units_fall_with_the_rank() -> None:
-    for row in (soft_table((1, 2)), *(rank_table(likelier(SIZE, token)) for token in (0, 1, 300, SIZE - 1))):
-        assert list(row) == sorted(row, reverse=True) and row[0] > 0 > row[-1]
-
-
-def test_the_rank_of_a_common_token_says_less() -> None:
-    common, rare = (rank_table(likelier(SIZE, token)) for token in (300, SIZE - 1))
-    assert common[0] < rare[0] and common[-1] > rare[-1]
-
-
 @given(st.integers(0, 12), st.integers(1, 9), st.integers(0, 2**32 - 1), st.integers(-300, 300))
 def test_a_tail_is_that_of_the_whole_convolution(contexts: int, colours: int, seed: int, score: int) -> None:
     rng = np.random.default_rng(seed)
     table = rng.integers(-40, 40, (contexts, colours), dtype=np.int32)
     table *= rng.integers(0, 2, (contexts, 1), dtype=np.int32)  # a context may have one score for all colours
     assert tail_of(table, score) == pytest.approx(null_of(table).tail(score), rel=1e-9, abs=1e-300)
-
-
-def test_contexts_that_come_often_have_rows_of_any_width() -> None:
-    rng = np.random.default_rng(2)
-    table = rng.integers(-9, 30, (60, 100), dtype=np.int32) * rng.integers(0, 12, (60, 1), dtype=np.int32)
-    null = null_of(table)
-    assert null.probability.sum() == pytest.approx(1)
-    for score in (0, 2000, 4000, 6000):
-        assert tail_of(table, score) == pytest.approx(null.tail(score), rel=1e-9)
-
-
-def test_the_tail_of_a_score_far_above_keeps_its_digits() -> None:
-    table = np.array(rank_table(likelier(SIZE, SIZE - 1)))[np.random.default_rng(1).integers(0, 71, (200, 100))].astype(
-        np.int32
-    )
-    for score in (500, 1500, 2500, int(table.max(axis=1).sum())):
-        assert tail_of(table, score) == pytest.approx(null_of(table).tail(score), rel=1e-9)
 
 
 @pytest.mark.parametrize("widest", [9, 500, 3000, 20_000])
