@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import unicodedata
 from pathlib import Path
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 from ctwl_operations.registry import drafts
 from ctwl_protocol import environment, get_profile, published_names, secret_file
 from ctwl_protocol.errors import (
-    FileUnwritable,
     KeyFileLocked,
     PassphraseMissing,
     ProfileMalformed,
@@ -56,9 +54,6 @@ def test_a_locked_profile_opens_wherever_a_profile_is_named(tmp_path: Path) -> N
     write_private(path, OWN)
     assert get_profile(path) == get_profile(str(path)) == OWN
     assert OWN.key not in path.read_bytes()
-    assert path.stat().st_mode & 0o077 == 0
-    with pytest.raises(FileUnwritable):
-        write_private(path, OWN)
 
 
 @pytest.mark.skipif(not Path("/dev/fd").is_dir(), reason="shells pass pipes on by these names")
@@ -142,7 +137,6 @@ def test_a_users_profile_says_nothing_of_the_user_that_could_be_tried_out() -> N
     names = [for_user(profile, "ann@example.com").name for profile in (OWN, other)]
     assert names[0] != names[1]
     assert all("ann" not in name and name.endswith(".1") for name in names)
-    assert for_user(OWN, "Zoe\u0308").name == for_user(OWN, "Zo\u00eb").name
 
 
 def test_profiles_that_share_a_key_give_a_user_different_ones() -> None:
@@ -153,17 +147,6 @@ def test_profiles_that_share_a_key_give_a_user_different_ones() -> None:
 def test_a_user_is_unicode_text() -> None:
     with pytest.raises(UserMalformed):
         for_user(OWN, "\ud800")
-
-
-def test_a_commitment_is_what_the_specification_says_and_changes_with_the_profile() -> None:
-    from cryptography.hazmat.primitives.hashes import SHA256
-    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-
-    data = OWN.to_bytes()
-    salt = HKDF(SHA256(), 32, hashlib.sha256(data).digest(), b"ctwl-private/1/commitment-salt").derive(OWN.key)
-    assert commitment(OWN) == hashlib.sha256(b"ctwl-commitment/1" + salt + data).digest()
-    others = [for_user(OWN, "ann"), new_private(OWN.name, PUBLIC), OWN.model_copy(update={"colours": 50})]
-    assert len({commitment(profile) for profile in (OWN, *others)}) == 4
 
 
 def test_the_key_that_marks_follows_from_all_that_was_committed_to_and_from_the_challenge() -> None:

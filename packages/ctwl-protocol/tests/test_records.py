@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import xor
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -66,18 +63,6 @@ def test_only_whole_beacons_are_hops() -> None:
     high = Layout(200, "high", (*LAYOUTS[0].fields, Field("provider_high", 10), Field("rest", 10)))
     assert high.hops == 1
     assert Record(high, (5, 6)).chain == (Beacon.from_code(5),)
-
-
-@given(st.sampled_from(LAYOUTS), st.data())
-def test_each_code_follows_from_the_others_and_the_check(layout: Layout, data: st.DataObject) -> None:
-    codes = tuple(data.draw(st.lists(st.integers(0, 2**20 - 1), min_size=layout.codes, max_size=layout.codes)))
-    carried = Record(layout, codes).carried
-    assert len(carried) == layout.slots
-    assert carried[: layout.codes] == codes
-    if layout.codes > 1:
-        read = [*codes[: layout.public_codes], carried[-1]]
-        for i, each in enumerate(read):
-            assert reduce(xor, read[:i] + read[i + 1 :]) == each
 
 
 def test_every_slot_has_colours_of_its_own() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,8 @@ import pytest
 from bundled_registry import make
 
 from ctwl_protocol import environment
-from ctwl_protocol.errors import FileUnwritable
-from ctwl_protocol.registry import Trusted, bundled, keys, load_trusted, store, update_trusted
+from ctwl_protocol.errors import FileUnwritable, RegistryError
+from ctwl_protocol.registry import bundled, keys, load_trusted, store, update_trusted
 from ctwl_protocol.registry.workflow import begin
 
 DAY = 86_400
@@ -102,21 +103,14 @@ def test_even_a_root_that_somebody_vouches_for_is_signed_by_its_own_keys(refused
 
 
 def test_updates_at_once_do_not_undo_each_other(repository: Any) -> None:
+    def offered(data: bytes) -> int:
+        with suppress(RegistryError):
+            return int(repository.offer(data).registry.version)
+        return 0
+
     versions = [repository.next_registry(version=version) for version in range(6, 26)]
-    outcomes: list[Trusted | Exception] = []
-
-    def attempt(data: bytes) -> None:
-        try:
-            outcomes.append(repository.offer(data))
-        except Exception as error:
-            outcomes.append(error)
-
-    threads = [threading.Thread(target=attempt, args=(data,)) for data in versions]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    taken = [outcome.registry.version for outcome in outcomes if isinstance(outcome, Trusted)]
+    with ThreadPoolExecutor(len(versions)) as threads:
+        taken = list(threads.map(offered, versions))
     assert repository.trusted.registry.version == max(taken) == 25
 
 
