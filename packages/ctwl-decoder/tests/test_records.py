@@ -120,6 +120,7 @@ def marks_with(
     return marks
 
 
+@pytest.mark.slow
 def test_where_both_p_values_are_as_low_as_they_go_a_layout_is_not_guessed() -> None:
     """The beacon is as clear as can be, and so is the record with it, whatever its other slots are said to carry."""
     reader = RecordReader(get_profile(), [find_layout("tagged")])
@@ -168,6 +169,7 @@ def test_many_layouts_cost_a_text_no_more_than_a_few(monkeypatch: pytest.MonkeyP
     assert len(assumed) == most + min(most, nonces * sum(layout.codes == SHOP.codes for layout in LAYOUTS))
 
 
+@pytest.mark.slow
 def test_the_authenticators_p_value_is_that_of_the_record_that_is_reported() -> None:
     """Under the keys of somebody else no record is confirmed; the likeliest is reported, with its own test."""
     rng, layout = np.random.default_rng(9), find_layout("authenticated")

@@ -20,7 +20,7 @@ from scipy import stats
 from ctwl_decoder.search.candidates import MANY_CONTEXTS, Candidate
 from ctwl_decoder.statistics.code_scores import best_codes, score_all
 from ctwl_decoder.statistics.e_value import log_e_value
-from ctwl_decoder.statistics.null import FLOOR, null_of
+from ctwl_decoder.statistics.null import null_of
 from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
 from ctwl_decoder.statistics.scores import NAT, Score, position_scores
 from ctwl_decoder.statistics.window_scores import search_windows
@@ -87,7 +87,7 @@ def test_the_window_search_finds_each_windows_best_code(seed: int, length: int, 
     """
     rng = np.random.default_rng(seed)
     slots = np.floor(rng.random((length, 1)) * np.arange(1, 5)) if nested else rng.integers(0, 3, (length, 4))
-    marks, codes = replace(random_marks(length, rng), slots=slots.astype(np.uint8)), EVERY[: 2**11]
+    marks, codes = replace(random_marks(length, rng), slots=slots.astype(np.uint8)), EVERY[: 2**9]
     places = np.sort(rng.choice(length, length * 9 // 10, replace=False))
     starts = np.arange(0, length - 16, 8)
     again = replace(marks, scores=-127 - marks.scores if loud else random_marks(length, rng).scores)
@@ -128,16 +128,6 @@ def test_randomised_p_values_of_a_code_chosen_beforehand_are_uniform() -> None:
         (score,) = score_codes(table, rng.integers(0, 2**20, 1, dtype=np.uint32))
         p_values.append(null_of(table.scores).randomised(int(score), float(rng.random())))
     assert stats.kstest(p_values, "uniform").pvalue > 1e-3
-
-
-def test_the_p_value_is_corrected_capped_and_never_zero() -> None:
-    table = np.zeros((2000, 100), dtype=np.int32)
-    table[:, 0] = 1
-    null = null_of(table)
-    assert null.p_value(0, 2**20) == 1.0
-    assert null.p_value(2000, 2**20) == FLOOR
-    assert null.p_value(60, 1000) == pytest.approx(1000 * stats.binom.sf(59, 2000, 0.01), rel=1e-9)
-    assert null_of(np.zeros((0, 100), dtype=np.int32)).p_value(0, 2**20) == 1.0
 
 
 def test_a_pair_that_comes_back_counts_once() -> None:
@@ -271,15 +261,6 @@ def test_the_mean_of_an_e_value_over_what_is_expected_is_one() -> None:
         for k in range(11)
     )  # fmt: skip
     assert mean == pytest.approx(1)
-
-
-def test_edited_contexts_do_not_cancel_the_evidence_of_the_others_however_long_the_text() -> None:
-    """Each fourth context speaks for the code by 2 nats, each other one against it by 1: their sum is below 0."""
-    units = np.tile([16, -8, -8, -8], 50).astype(np.int32)
-    assert units.sum() < 0 < log_e_value(units[:100]) < log_e_value(units)
-    assert log_e_value(np.array([-8] * 200, np.int32)) < -10
-    assert log_e_value(np.array([30_000], np.int32)) == pytest.approx(3750, abs=2)  # as many tokens in one context
-    assert log_e_value(np.zeros(0, np.int32)) == pytest.approx(0)
 
 
 @pytest.mark.parametrize("by", [Score.LIGHT_SOFT, Score.LIGHT_RANK])
