@@ -88,12 +88,6 @@ def marked_text(proxy: Proxy, code: int, tokens: int, seed: int) -> str:
     return proxy.tokenizer.decode(np.array(ids))
 
 
-@pytest.mark.slow
-def test_a_text_that_is_written_by_the_specification_is_read(decoder: Decoder, offline_proxy: Proxy) -> None:
-    report = decoder.decode(marked_text(offline_proxy, Beacon(5, 0, 1).code, 120, 8))
-    assert (report.outcome, report.provider, report.version, report.nonce) == ("found", 5, 0, 1)
-
-
 VANILLA = ("--profile", "org.ctwl.smollm2-135m.vanilla.1")
 
 

@@ -158,12 +158,6 @@ def test_the_examples_of_the_decoder_are_right(marked: str) -> None:
     assert (failed, tried) == (0, 4)
 
 
-def test_light_alone_is_content_with_nothing() -> None:
-    report = Decoder(refuses()).decode(PLAIN, score="light")
-    assert (report.outcome, report.read) == ("none", "light")
-    assert "with the proxy LM the decoder finds more" in describe(report)
-
-
 def test_a_long_stretch_that_light_cannot_read_is_not_passed_over(marked: str) -> None:
     """What another provider may have written there shows by the proxy LM alone."""
     other = " ".join(f"{i} {word}" for i, word in enumerate(PLAIN.split() * 2))

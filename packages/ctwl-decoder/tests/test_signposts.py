@@ -30,7 +30,7 @@ from ctwl_protocol import Beacon, get_profile
 from ctwl_protocol.environment import REGISTRY
 from ctwl_protocol.profile.private import new_private
 from ctwl_protocol.proxy import open_proxy
-from ctwl_protocol.registry import Envelope, Registry, Root, Trusted, bundled, keys
+from ctwl_protocol.registry import Envelope, Registry, Root, Trusted, keys
 from ctwl_protocol.registry.store import save_trusted
 from ctwl_protocol.registry.workflow import begin
 from ctwl_services.resolve.resolution import resolve_code, resolve_provider
@@ -145,15 +145,10 @@ def test_a_model_that_read_the_text_is_not_named_again(reader: Decoder, marked: 
     assert private.better_reader(700, None) is None
 
 
-def test_a_report_that_finds_nothing_points_nowhere(reader: Decoder) -> None:
+def test_without_a_code_or_a_detector_a_report_points_nowhere(decoder: Decoder, reader: Decoder, marked: str) -> None:
     plain = "The council met on Tuesday and talked about the bridge, the school and the weather. " * 3
-    report = reader.decode(plain, score="light")
-    assert report.signposts == [] and "Ask there" not in describe(report)
-
-
-def test_a_provider_without_a_detector_points_nowhere(marked: str) -> None:
-    report = Decoder(open_proxy(OFFLINE), registry=bundled()).decode(marked, score="light")
-    assert report.detected and report.signposts == [] and "Ask there" not in describe(report)
+    for found, report in ((False, reader.decode(plain, score="light")), (True, decoder.decode(marked, score="light"))):
+        assert report.detected == found and report.signposts == [] and "Ask there" not in describe(report)
 
 
 @given(st.integers(700, 703) | st.integers(0, 1023), st.integers(0, 1023))

@@ -103,15 +103,6 @@ def test_tensors_that_do_not_fit_are_refused(architecture: GPT2 | Llama) -> None
             ForwardPass(architecture, bad)
 
 
-def test_gpt2s_tensors_may_lack_their_prefix_and_hold_masks() -> None:
-    architecture = ARCHITECTURES["gpt2"]
-    tensors, ids = made(architecture), ids_for(architecture)
-    bare = {name.removeprefix("transformer."): tensor for name, tensor in tensors.items()}
-    bare |= {"h.0.attn.bias": np.ones((1, 1, 4, 4), np.float32), "lm_head.weight": tensors["transformer.wte.weight"]}
-    expected = ForwardPass(architecture, tensors).logits(ids)
-    assert np.array_equal(ForwardPass(architecture, bare).logits(ids), expected)
-
-
 def test_a_head_that_has_no_halves_is_refused() -> None:
     architecture = LLAMA.model_copy(update={"heads": 3, "key_value_heads": 3, "width": 45})
     with pytest.raises(ProxyMalformed, match="15 wide"):

@@ -32,7 +32,7 @@ from ctwl_protocol.errors import (
 from ctwl_protocol.partition.reference import quantize
 from ctwl_protocol.profile import GPT2, ProxyModel
 from ctwl_protocol.profile.document import ProxyFile
-from ctwl_protocol.proxy import Proxy, ProxyTokenizer, find_files, load_tensors, open_proxy
+from ctwl_protocol.proxy import Proxy, find_files, load_tensors, open_proxy
 from ctwl_protocol.proxy.model import (
     build_model,
     choose_device,
@@ -56,11 +56,6 @@ VANILLA = "org.ctwl.smollm2-135m.vanilla.1"
 def entry(path: Path) -> ProxyFile:
     data = path.read_bytes()
     return ProxyFile(name=path.name, size=len(data), sha256=hashlib.sha256(data).digest())
-
-
-@pytest.fixture(scope="module")
-def gpt2_tokenizer(gpt2_tokenizer_files: dict[str, Path]) -> ProxyTokenizer:
-    return ProxyTokenizer(STANDARD.tokenizer, gpt2_tokenizer_files["vocab.json"], gpt2_tokenizer_files["merges.txt"])
 
 
 # ---- the offline profile ----
@@ -120,14 +115,6 @@ def test_without_a_proxy_lm_every_token_weighs_the_same() -> None:
 def test_ids_outside_the_vocabulary_are_refused(offline_proxy: Proxy, token: int) -> None:
     with pytest.raises(TokenOutOfRange):
         offline_proxy.weights(np.full((1, 10), token))
-
-
-def test_the_tokenizer_splits_digits_and_keeps_special_strings_as_text(offline_proxy: Proxy) -> None:
-    tokenizer = offline_proxy.tokenizer
-    assert [tokenizer.decode(np.array([i])) for i in tokenizer.encode("in 2006")] == ["in", " ", "2", "0", "0", "6"]
-    ids = tokenizer.encode("a <|endoftext|> b <|im_end|>")
-    assert not set(ids.tolist()) & set(offline_proxy.profile.tokenizer.special)
-    assert tokenizer.decode(ids) == "a <|endoftext|> b <|im_end|>"
 
 
 def test_a_corrupt_cache_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,11 +213,6 @@ def test_the_standard_profile_loads_from_the_hubs_layout(in_hub: Path) -> None:
     assert not weights[:, -1].any()  # <|endoftext|>
 
 
-def test_weights_that_are_not_gpt2s_are_refused_under_its_name(in_hub: Path) -> None:
-    with pytest.raises(ProxyDigestMismatch, match="548105171"):
-        open_proxy(STANDARD).load()
-
-
 def test_a_changed_byte_is_refused_when_the_proxy_lm_is_opened(in_hub: Path, tmp_path: Path) -> None:
     for file in in_hub.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
@@ -252,19 +234,19 @@ def test_tensors_that_do_not_fit_the_architecture_are_refused(in_hub: Path) -> N
             open_proxy(profile.model_copy(update={"proxy": proxy})).load_for_writing()
 
 
-def test_gpt2s_tokenizer_is_transformers(gpt2_tokenizer: ProxyTokenizer, gpt2_tokenizer_files: dict[str, Path]) -> None:
+def test_gpt2s_tokenizer_is_transformers(gpt2: Proxy, gpt2_tokenizer_files: dict[str, Path]) -> None:
     theirs = GPT2TokenizerFast(
         vocab=str(gpt2_tokenizer_files["vocab.json"]), merges=str(gpt2_tokenizer_files["merges.txt"])
     )
     for text in (TEXT, "na\u00efve \u4e2d\u6587 \U0001f600\U0001f680 x=[1,2]\n\n\tdef f():\n    pass", "1984 don't"):
-        assert gpt2_tokenizer.encode(text).tolist() == theirs(text)["input_ids"]
+        assert gpt2.tokenizer.encode(text).tolist() == theirs(text)["input_ids"]
 
 
 @given(text=st.from_regex(r" ?[A-Za-z]{1,40}", fullmatch=True) | st.text("aTs 's1.\n\r\u00e9\u0120", max_size=8))
 def test_words_and_other_pieces_have_the_tokens_that_the_whole_tokenizer_gives(
-    text: str, offline_proxy: Proxy, gpt2_tokenizer: ProxyTokenizer
+    text: str, offline_proxy: Proxy, gpt2: Proxy
 ) -> None:
-    for tokenizer in (offline_proxy.tokenizer, gpt2_tokenizer):
+    for tokenizer in (offline_proxy.tokenizer, gpt2.tokenizer):
         assert tokenizer.encode_within([text]) == [tokenizer.backend.encode(text, add_special_tokens=False).ids]
 
 

@@ -8,7 +8,7 @@ FAMILIES = [
     "beacon", "beacon-fields", "blocks", "canonical", "commitment", "epochs", "envelope", "layout", "members",
     "mixing", "normalization", "permutation", "personal-profile", "positions", "pre-authentication", "profile",
     "profile-document", "public-key", "record", "registry", "registry-key", "registry-update", "relay", "rivals",
-    "root", "sealing", "slot", "tensors", "toy-tokenizer", "toy-weights", "weights",
+    "root", "sealing", "slot", "tensors", "tokenizer", "tokenizer-files", "toy-tokenizer", "toy-weights", "weights",
 ]  # fmt: skip
 """Of the protocol's families, all but those of secret files and of units, which take seconds."""
 
