@@ -169,7 +169,6 @@ def test_many_layouts_cost_a_text_no_more_than_a_few(monkeypatch: pytest.MonkeyP
     assert len(assumed) == most + min(most, nonces * sum(layout.codes == SHOP.codes for layout in LAYOUTS))
 
 
-@pytest.mark.slow
 def test_the_authenticators_p_value_is_that_of_the_record_that_is_reported() -> None:
     """Under the keys of somebody else no record is confirmed; the likeliest is reported, with its own test."""
     rng, layout = np.random.default_rng(9), find_layout("authenticated")
