@@ -14,11 +14,6 @@ from ctwl_decoder.report.html import html_report
 MARKED = recorded_texts.MARKED["texts"][5]
 
 
-@pytest.fixture(scope="module")
-def decoder() -> Decoder:
-    return Decoder.open("org.ctwl.smollm2-135m.1")
-
-
 @pytest.mark.parametrize(
     ("text", "kind", "says"),
     [

@@ -65,8 +65,7 @@ def test_what_scripts_and_signs_need_is_no_mark(text: str) -> None:
     assert other_marks(text) == []
 
 
-def test_a_report_names_them_in_all_its_forms_and_is_read_without_them() -> None:
-    decoder = Decoder.open("org.ctwl.smollm2-135m.1")
+def test_a_report_names_them_in_all_its_forms_and_is_read_without_them(decoder: Decoder) -> None:
     half = MARKED.index(" ", len(MARKED) // 2)
     text = MARKED[:half] + MICROSOFT + MARKED[half:] + MANIFEST
     analysis = decoder.analyse(text, score="light")

@@ -120,6 +120,7 @@ def marks_with(
     return marks
 
 
+@pytest.mark.slow
 def test_where_both_p_values_are_as_low_as_they_go_a_layout_is_not_guessed() -> None:
     """The beacon is as clear as can be, and so is the record with it, whatever its other slots are said to carry."""
     reader = RecordReader(get_profile(), [find_layout("tagged")])

@@ -66,6 +66,13 @@ def nothing(**changed: Any) -> Report:
     )
 
 
+def on_terminal(analysis: Analysis, **environment: str) -> str:
+    """What a terminal gets, with its colours if it has any."""
+    file = io.StringIO()
+    show(analysis, Console(file=file, force_terminal=bool(environment), width=300, _environ=environment))
+    return file.getvalue()
+
+
 def test_where_nothing_is_found_no_field_names_a_provider() -> None:
     said = nothing(outcome="none").model_dump(mode="json")
     assert [said[name] for name in ("code", "provider", "version", "nonce", "record")] == [None] * 5
@@ -115,36 +122,47 @@ def test_a_p_value_above_the_level_is_told_apart_from_it(p: float, alpha: float)
     assert f"has p = {found[1]}; the level is {found[2]}." in caveats(none)[0]
 
 
-def test_a_code_that_texts_of_a_kind_fit_is_said_to_be_none_and_why() -> None:
-    none = nothing(outcome="none", p_value=1e-9, held_back=held_back("e-value", 1e-4, 90, light=False))
-    assert (
-        "p = 1.0e-9, held back: No other code fits this text as well, but texts of its kind may fit this code"
-        in describe(none)
-    )
-    assert any("texts of its kind may fit this code" in each for each in caveats(none))
-    assert "texts of its kind" not in describe(nothing(outcome="none")) + "".join(caveats(nothing(outcome="none")))
+HELD = held_back("e-value", 1e-4, 90, light=False)
+
+
+def not_shown(tokens: int) -> str:
+    return say("report-not-shown", names="org.example.1", tokens=tokens)
+
+
+@pytest.mark.parametrize(
+    ("changed", "told", "untold"),
+    [
+        ({"outcome": "too-short", "tokens": 11}, say("advice"), say("report-few")),
+        (
+            {"outcome": "too-short", "tokens": 750},
+            say("report-shortage-repeats", tokens=750, needed=40),
+            not_shown(750),
+        ),
+        ({"outcome": "none", "tokens": 60}, f"{not_shown(60)} {say('report-few')}", HELD.says),
+        ({"outcome": "none", "tokens": 400}, not_shown(400), say("report-few")),
+        ({"outcome": "none", "p_value": 1e-9, "held_back": HELD}, HELD.says, say("report-few")),
+        # A stronger reader is named behind the proxy LM, not behind ranks alone or a model that was named.
+        ({"outcome": "none"}, say("report-stronger"), HELD.says),
+        ({"outcome": "none", "read": "light"}, say("no-proof"), say("report-stronger")),
+        ({"outcome": "none", "reading_model": "our-model"}, say("no-proof"), say("report-stronger")),
+    ],
+    ids=str,
+)
+def test_what_nothing_found_means(changed: dict[str, Any], told: str, untold: str) -> None:
+    found = nothing(**changed)
+    assert told in describe(found) and told in " ".join(caveats(found))
+    assert untold not in describe(found) + " ".join(caveats(found))
+
+
+def test_no_length_is_said_to_give_a_clear_answer() -> None:
+    assert "a mark may still not show" in say("advice") and say("advice") in read_words()["advice"]
 
 
 def test_the_language_model_that_read_is_named() -> None:
     own = report(RECORD).model_copy(update={"reading_model": "our-model", "arithmetic": "bfloat16"})
     for found, says in ((report(RECORD), "the proxy LM in float32"), (own, "our-model in bfloat16")):
-        console = Console(file=io.StringIO(), width=300)
-        show(analysis_of("abcdef", found), console)
-        assert isinstance(console.file, io.StringIO)
-        assert all(says in told for told in (describe(found), html_report(analysis_of("abcdef", found))))
-        assert says in console.file.getvalue()
-
-
-def test_a_stronger_reader_is_named_where_there_is_one() -> None:
-    """Behind ranks alone it is the proxy LM, behind that a larger model; behind a model that was named, none."""
-    whole = nothing(outcome="none", read="whole", reading_model=None)
-    for found, strong in (
-        (whole, True),
-        (whole.model_copy(update={"read": "light"}), False),
-        (whole.model_copy(update={"reading_model": "our-model"}), False),
-        (report(RECORD), False),
-    ):
-        assert ("--strong" in describe(found)) is strong
+        analysis = analysis_of("abcdef", found)
+        assert all(says in told for told in (describe(found), html_report(analysis), on_terminal(analysis)))
 
 
 def test_the_score_that_shows_the_code_is_named() -> None:
@@ -159,31 +177,6 @@ def test_nobody_is_told_that_a_published_key_is_secret() -> None:
     copied = get_profile(TOY).model_copy(update={"name": "com.example.mark.1"})
     label = Interpreter(copied, load_trusted(), None, ()).label()
     assert label is not None and "registry" in label
-
-
-def test_no_length_is_said_to_give_a_clear_answer() -> None:
-    said = "Below 150 tokens (110 words) a mark often does not show. Above it, a mark may still not show."
-    assert said in describe(nothing(outcome="too-short", tokens=11)) and said in read_words()["advice"]
-
-
-def test_of_a_short_text_nothing_found_is_said_to_mean_little() -> None:
-    none = nothing(outcome="none", tokens=60, p_value=0.2)
-    few = "Not shown: a mark of org.example.1 in this text of 60 tokens. That is few. Unedited, a mark mostly shows"
-    assert few in describe(none) and any(few in each for each in caveats(none))
-    assert "That is few" not in describe(none.model_copy(update={"tokens": 400}))
-
-
-def test_nothing_found_is_no_all_clear() -> None:
-    none = nothing(outcome="none", tokens=400, p_value=0.2)
-    assert "Not shown: a mark of org.example.1 in this text of 400 tokens. Unedited, a mark mostly shows" in describe(
-        none
-    )
-
-
-def test_a_text_of_repeats_is_too_short() -> None:
-    none = nothing(outcome="too-short", tokens=750, scored=1)
-    for told in (describe(none), *caveats(none)):
-        assert "750 tokens, of which too few say something new, and the test needs at least 40" in told
 
 
 def units_reached() -> dict[str, set[int]]:
@@ -208,10 +201,7 @@ def test_every_shade_of_evidence_is_one_that_a_score_reaches() -> None:
                                          {"TERM": "xterm-256color"}])  # fmt: skip
 def test_a_terminal_of_few_colours_shows_evidence_too(environment: dict[str, str]) -> None:
     analysis = Analysis("abcdef", report(RECORD), np.arange(7), np.array([0.2, 0.4, 0.6, -0.2, -0.6, -1.1]))
-    console = Console(file=io.StringIO(), force_terminal=True, width=200, _environ=environment)
-    show(analysis, console)
-    assert isinstance(console.file, io.StringIO)
-    styles = dict(re.findall(r"\x1b\[([0-9;]+)m([a-f])\x1b", console.file.getvalue()))
+    styles = dict(re.findall(r"\x1b\[([0-9;]+)m([a-f])\x1b", on_terminal(analysis, **environment)))
     assert sorted(styles.values()) == list("abcdef")  # each in a style of its own
 
 
@@ -219,20 +209,16 @@ def test_a_terminal_underlines_what_was_found() -> None:
     found = report(RECORD)
     found = found.model_copy(update={"spans": [found.spans[0].model_copy(update={"start": 2, "end": 4})]})
     analysis = Analysis("abcdef", found, np.arange(7), np.full(6, 0.6))
-    console = Console(file=io.StringIO(), force_terminal=True, width=200, _environ={"TERM": "xterm-256color"})
-    show(analysis, console)
-    assert isinstance(console.file, io.StringIO)
-    assert "".join(re.findall(r"\x1b\[[0-9;]*\b4;[0-9;]*m([a-f]+)\x1b", console.file.getvalue())) == "cd"
+    shown = on_terminal(analysis, TERM="xterm-256color")
+    assert "".join(re.findall(r"\x1b\[[0-9;]*\b4;[0-9;]*m([a-f]+)\x1b", shown)) == "cd"
 
 
 @pytest.mark.parametrize("outcome", ["none", "too-short"])
 def test_where_nothing_is_found_no_word_is_coloured(outcome: str) -> None:
     """The likeliest code's colours would look as if a machine had written some of the words."""
     none = analysis_of("abcdef", nothing(outcome=outcome))
-    console = Console(file=io.StringIO(), force_terminal=True, width=200, _environ={"TERM": "xterm-256color"})
-    show(none, console)
-    assert isinstance(console.file, io.StringIO)
-    assert "abc" not in console.file.getvalue() and "evidence for the code" not in console.file.getvalue()
+    shown = on_terminal(none, TERM="xterm-256color")
+    assert "abc" not in shown and "evidence for the code" not in shown
     page = html_report(none)
     inside = re.search("<details>(.*)</details>", page, re.S)  # shown to those who open it
     assert inside and text_of_page(inside[1]) == "abcdef"

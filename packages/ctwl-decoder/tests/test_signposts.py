@@ -6,7 +6,6 @@ import io
 import json
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,7 @@ from ctwl_protocol import Beacon, get_profile
 from ctwl_protocol.environment import REGISTRY
 from ctwl_protocol.profile.private import new_private
 from ctwl_protocol.proxy import open_proxy
-from ctwl_protocol.registry import Envelope, Registry, Root, Trusted, bundled, keys
+from ctwl_protocol.registry import Envelope, Registry, Root, Trusted, keys
 from ctwl_protocol.registry.store import save_trusted
 from ctwl_protocol.registry.workflow import begin
 from ctwl_services.resolve.resolution import resolve_code, resolve_provider
@@ -93,12 +92,12 @@ def trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trusted:
 
 
 @pytest.fixture(scope="module")
-def marked() -> str:
-    return RECORDED.read_text(encoding="utf-8")
+def reader() -> Decoder:
+    return Decoder(open_proxy(OFFLINE), registry=TRUSTED)
 
 
-def test_every_form_of_a_report_says_ask_there(marked: str) -> None:
-    analysis = Decoder(open_proxy(OFFLINE), registry=TRUSTED).analyse(marked, score="light")
+def test_every_form_of_a_report_says_ask_there(reader: Decoder, marked: str) -> None:
+    analysis = reader.analyse(marked, score="light")
     (found,) = analysis.report.signposts
     assert (found.provider, found.name, found.scheme, found.url) == (700, "Seven Hundred", "SynthID-Text", URL)
     assert found.says == SAYS
@@ -112,10 +111,11 @@ def test_every_form_of_a_report_says_ask_there(marked: str) -> None:
 @pytest.mark.parametrize(
     ("provider", "option"), [(700, f"--reading-model {MODEL}"), (702, "--strong"), (701, None), (703, None)]
 )
-def test_a_report_names_the_model_that_reads_a_provider_best(provider: int, option: str | None, marked: str) -> None:
+def test_a_report_names_the_model_that_reads_a_provider_best(
+    provider: int, option: str | None, reader: Decoder, marked: str
+) -> None:
     """Where nothing was found, and this provider was asked for; not for a revoked or an unknown one."""
-    decoder = Decoder(open_proxy(OFFLINE), registry=TRUSTED)
-    analysis = decoder.analyse(marked, score="light", beacons=[(provider, 3)])
+    analysis = reader.analyse(marked, score="light", beacons=[(provider, 3)])
     better = analysis.report.better_reader
     assert analysis.report.outcome == "none" and (better is not None) is (option is not None)
     pages = describe(analysis.report), html_report(analysis)
@@ -126,20 +126,18 @@ def test_a_report_names_the_model_that_reads_a_provider_best(provider: int, opti
     assert all(better.says in page for page in pages)
 
 
-def test_a_text_that_suits_no_provider_a_little_names_no_model(marked: str) -> None:
-    registry = drafts.set_reading_model(TRUSTED.registry, 700, MODEL)
-    decoder = Decoder(open_proxy(OFFLINE), registry=replace(TRUSTED, registry=registry))
-    found = decoder.decode(marked, score="light")
+def test_a_text_that_suits_no_provider_a_little_names_no_model(reader: Decoder, marked: str) -> None:
+    found = reader.decode(marked, score="light")
     assert found.detected and found.better_reader is None
-    faint = decoder.decode(marked, score="light", alpha=found.p_value / 2)
+    faint = reader.decode(marked, score="light", alpha=found.p_value / 2)
     assert not faint.detected and faint.better_reader is not None and faint.better_reader.provider == 700
     people = "The registry says who owns a provider code, not that a text came from them. " * 3
-    none = decoder.decode(people, score="light")
+    none = reader.decode(people, score="light")
     assert none.p_value > 0.1 and none.better_reader is None
 
 
-def test_a_model_that_read_the_text_is_not_named_again(marked: str) -> None:
-    analysis = Decoder(open_proxy(OFFLINE), registry=TRUSTED).analyse(marked, score="light", beacons=[(700, 3)])
+def test_a_model_that_read_the_text_is_not_named_again(reader: Decoder, marked: str) -> None:
+    analysis = reader.analyse(marked, score="light", beacons=[(700, 3)])
     assert say("report-stronger") not in describe(analysis.report.model_copy(update={"read": "whole"}))
     interpreter = Interpreter(get_profile(OFFLINE), TRUSTED, None, ())
     assert interpreter.better_reader(700, MODEL) is None and interpreter.better_reader(700, "other/model") is not None
@@ -147,29 +145,21 @@ def test_a_model_that_read_the_text_is_not_named_again(marked: str) -> None:
     assert private.better_reader(700, None) is None
 
 
-def test_a_report_that_finds_nothing_points_nowhere() -> None:
+def test_without_a_code_or_a_detector_a_report_points_nowhere(decoder: Decoder, reader: Decoder, marked: str) -> None:
     plain = "The council met on Tuesday and talked about the bridge, the school and the weather. " * 3
-    report = Decoder(open_proxy(OFFLINE), registry=TRUSTED).decode(plain, score="light")
-    assert report.signposts == [] and "Ask there" not in describe(report)
+    for found, report in ((False, reader.decode(plain, score="light")), (True, decoder.decode(marked, score="light"))):
+        assert report.detected == found and report.signposts == [] and "Ask there" not in describe(report)
 
 
-def test_a_provider_without_a_detector_points_nowhere(marked: str) -> None:
-    report = Decoder(open_proxy(OFFLINE), registry=bundled()).decode(marked, score="light")
-    assert report.detected and report.signposts == [] and "Ask there" not in describe(report)
-
-
-@pytest.mark.parametrize("code", [701, 702, 703])
-def test_nobody_is_sent_to_the_detector_of_a_revoked_code(code: int) -> None:
-    assert signpost(TRUSTED, code) is None
-
-
-@given(st.integers(0, (1 << 20) - 1))
-def test_every_code_resolves_to_what_the_registry_says(code: int) -> None:
+@given(st.integers(700, 703) | st.integers(0, 1023), st.integers(0, 1023))
+def test_every_code_resolves_to_what_the_registry_says(provider: int, rest: int) -> None:
+    """Nobody is sent to the detector of a revoked code."""
+    code = provider << 10 | rest
     found, beacon = resolve_code(TRUSTED, code), Beacon.from_code(code)
     assert (found.provider, found.version, found.nonce) == (beacon.provider, beacon.version, beacon.nonce)
-    assert (found.signpost is not None) == (beacon.provider == 700)
-    assert (found.state == "unregistered") == (beacon.provider not in (700, 701, 702)) == (found.name is None)
-    assert resolve_provider(TRUSTED, beacon.provider).says == found.says
+    assert (found.signpost is not None) == (signpost(TRUSTED, provider) is not None) == (provider == 700)
+    assert (found.state == "unregistered") == (provider not in (700, 701, 702)) == (found.name is None)
+    assert resolve_provider(TRUSTED, provider).says == found.says
 
 
 def resolved(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:

@@ -7,7 +7,7 @@ from scipy import stats
 
 from ctwl_decoder.search.candidates import CodeSet, ScoredText
 from ctwl_decoder.search.spans import PositionSpan, merge
-from ctwl_decoder.search.windows import LENGTHS, RECORD_TESTS, find_candidates, windows_of
+from ctwl_decoder.search.windows import RECORD_TESTS, find_candidates, windows_of
 from ctwl_decoder.statistics.scored_positions import ScoredPositions
 from ctwl_decoder.statistics.scores import Score
 from ctwl_protocol import hashing
@@ -115,17 +115,3 @@ def test_all_tests_share_one_level(length: int, counts: tuple[int, ...]) -> None
     times = {(n, whole): RECORD_TESTS ** (n > 1) * (1 if whole else len(windows_of(length, n))) for n, whole in paid}
     share = sum(times[key] / tests for key, tests in paid.items())
     assert share * len(CODES) == pytest.approx(1)
-
-
-def test_the_grid_covers_every_place() -> None:
-    for length in (128, 500, 1234, 20_000):
-        windows = windows_of(length)
-        assert (windows >= 0).all() and (windows <= length).all()
-        assert set((windows[:, 1] - windows[:, 0]).tolist()) == {size for size in LENGTHS if size <= length * 3 // 4}
-        for size in LENGTHS:
-            starts = windows[windows[:, 1] - windows[:, 0] == size][:, 0]
-            if len(starts):
-                assert (
-                    starts[0] == 0 and (np.diff(starts) == size // 4).all() and length - starts[-1] - size < size // 4
-                )
-    assert len(windows_of(127)) == len(windows_of(0)) == 0

@@ -23,11 +23,6 @@ LIGHT = ["--light", "--profile", OFFLINE]
 MESSAGES = recorded_texts.MARKED["messages"]
 
 
-@pytest.fixture(scope="module")
-def decoder() -> Decoder:
-    return Decoder.open(OFFLINE)
-
-
 def test_messages_that_show_nothing_alone_show_their_provider_together(decoder: Decoder) -> None:
     alone = [decoder.decode(message, score="light") for message in MESSAGES[3:9]]
     assert not any(report.detected for report in alone)

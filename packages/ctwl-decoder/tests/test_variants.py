@@ -247,32 +247,6 @@ def test_a_text_is_not_refused_for_a_form_that_nobody_wrote(text: str) -> None:
     assert names(text)[0] == AS_GIVEN
 
 
-@pytest.mark.parametrize("width", [40, 72])
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_wrapped_lines_are_joined_in_a_form_of_their_own(width: int, end: str) -> None:
-    forms = {form.text for _, form in variants_of(wrapped(width).replace("\n", end))}
-    assert TEXT in forms
-
-
-@pytest.mark.parametrize(
-    "pasted",
-    [
-        wrapped(60, "> "),
-        "# " + TEXT,
-        TEXT.replace("bridge", "**bridge**").replace("river", "_river_").replace("mayor", "`mayor`"),
-        TEXT.replace("bridge", "[bridge](https://example.org/bridge)").replace("closed since", "closed\\- since"),
-        "<p>" + TEXT.replace("\n\n", "</p>\n<p>") + "</p>",
-        "<html><head><title>News</title><style>p {}</style></head><body><div>\n  <p>"
-        + TEXT.replace("bridge", '<a href="x">bridge</a>').replace(" the ", " the&nbsp;").replace("\n\n", "</p><p>")
-        + "</p>\n</div></body></html>",
-    ],
-    ids=["quoted mail", "heading", "emphasis", "link and escape", "paragraphs", "a page"],
-)
-def test_the_text_is_among_the_forms_of_what_was_pasted(pasted: str) -> None:
-    forms = {form.text.replace("closed- since", "closed since") for _, form in variants_of(pasted)}
-    assert TEXT in forms
-
-
 def every_third(before: str, after: str, text: str = TEXT) -> str:
     words = text.split(" ")
     return " ".join(f"{before}{word}{after}" if i % 3 == 1 else word for i, word in enumerate(words))
@@ -327,12 +301,18 @@ def test_marks_of_all_kinds_are_taken_out_in_any_order_of_nesting(before: str, a
         every_third("[", "][1]") + '\n\n[1]: https://example.org "A title"',
         every_third("[", "]") + "\n\n[the]: https://example.org",
         every_third("", "[^1]") + "\n\n[^1]: A note of the page.",
+        "# " + TEXT,
+        TEXT.replace("bridge", "**bridge**").replace("river", "_river_").replace("mayor", "`mayor`"),
+        TEXT.replace("bridge", "[bridge](https://example.org/bridge)").replace(".", "\\."),
         "# <b>" + TEXT.replace("bridge", "**bridge**").replace(" the ", "&nbsp;the ") + "</b>",
         "<sub>x</sub>\n\n" + every_third("**", "**"),
         "<div>\n\n" + TEXT.replace("\n\n", "\n\n## ") + "\n\n</div>",
         "<div>" + TEXT.replace("\n\n", "<br>\n<br>\n") + "</div>",
         "<p>" + TEXT.replace("\n\n", "</p><p>").replace(". ", ".\n") + "</p>",
-        TEXT.replace(" the ", " ``the'' ").replace(" ``the'' ", " the ") + "\n\n\\textbf{}",
+        "<html><head><title>News</title><style>p {}</style></head><body><div>\n  <p>"
+        + TEXT.replace("bridge", '<a href="x">bridge</a>').replace(" the ", " the&nbsp;").replace("\n\n", "</p><p>")
+        + "</p>\n</div></body></html>",
+        TEXT + "\n\n\\textbf{}",
         TEXT.replace("\n\n", "\\n\\n").replace("Tuesday", "Tues\\u0064ay"),
         "== " + TEXT.replace("\n\n", " ==\n\n"),
         "[12/05/2024, 14:33:12] Ann Lee: " + TEXT,
@@ -341,6 +321,9 @@ def test_marks_of_all_kinds_are_taken_out_in_any_order_of_nesting(before: str, a
         TEXT.translate({ord("a") + i: 0x1D41A + i for i in range(26)}),
         TEXT.translate({ord(c): ord(c) + 0xFEE0 for c in map(chr, range(33, 127))}),
         TEXT.replace(" ", "\t"),
+        wrapped(60, "> "),
+        wrapped(40),
+        wrapped(72).replace("\n", "\r\n"),
         wrapped(40).replace("\n", "\x0b"),
         wrapped(40).replace("\n", "\x0c"),
         wrapped(40).replace("\n", "\u2028"),
@@ -419,7 +402,7 @@ HOSTILE = (
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_long_hostile_texts_take_no_longer_than_their_length_asks(unit: str) -> None:
     """Where time grew with the square, this would stand still."""
-    text = "<p><p>" + unit * (50_000 // len(unit))
+    text = "<p><p>" + unit * (25_000 // len(unit))
     assert variants_of(text)[0][0] == AS_GIVEN
 
 
@@ -469,4 +452,4 @@ def test_words_around_a_picture_keep_their_places() -> None:
 @pytest.mark.parametrize("run", ["data:", "data:;base64", f"data:{'a' * 99}", "data:;base64,", PICTURE])
 def test_pictures_cost_no_more_than_their_length(run: str) -> None:
     """Where a step is not linear, each of these takes hours."""
-    variants_of(run * (2**20 // len(run)))
+    variants_of(run * (2**18 // len(run)))

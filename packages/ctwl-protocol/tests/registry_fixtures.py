@@ -119,11 +119,6 @@ def make_provider() -> Any:
 
 
 @pytest.fixture(scope="session")
-def make_role() -> Any:
-    return role
-
-
-@pytest.fixture(scope="session")
 def refused() -> Any:
     """``with refused(code, match):`` the block ends in the registry's error of this code."""
 

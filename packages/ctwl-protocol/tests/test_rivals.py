@@ -120,7 +120,7 @@ def test_the_proxy_lm_sees_the_whole_block(offline_proxy: Proxy) -> None:
 @pytest.mark.parametrize("positions", [10, 11, 64, 8192])
 def test_a_text_of_many_blocks_has_rivals_at_each_place(positions: int) -> None:
     proxy, done = small_proxy(positions), list[int]()
-    ids = proxy.tokenizer.encode(PROSE * (2 if positions < 64 else 60))
+    ids = proxy.tokenizer.encode(PROSE * {10: 2, 11: 2, 64: 9, 8192: 60}[positions])
     found = proxy.rivals(ids, done.append)
     assert found.places.tolist() == list(range(10, len(ids)))
     assert done == [block.end - 10 for block in proxy.blocks(len(ids))] and done[-1] == len(ids) - 10
