@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import html
 import io
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
 import pytest
 from detectors import FOUND, Played, answering, body_of, http, playing, sending
+from markupsafe import escape
 from running_service import serving
 from test_signposts import OFFLINE, RECORDED, TRUSTED, URL, signed, trusting, with_provider
 
@@ -24,7 +25,7 @@ from ctwl_decoder.options import ALPHA
 from ctwl_decoder.report.html import html_report
 from ctwl_operations.registry import drafts
 from ctwl_protocol.environment import REGISTRY
-from ctwl_protocol.proxy import open_proxy
+from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.registry import Trusted
 from ctwl_protocol.registry.store import save_trusted
 from ctwl_services.ask.asking import ask_all, queries, together
@@ -111,19 +112,14 @@ def test_the_whole_text_is_sent_where_that_is_asked_for(
 def test_a_text_without_signpost_goes_to_all(trusted: Trusted, plain: str, capsys: pytest.CaptureFixture[str]) -> None:
     hosts = ["one.example", "two.example", "three.example", "four.example"]
     refusal = sending(http(b'{"code": "token-refused", "message": "who?"}', "401 Unauthorized"))
-    plays = [
-        answering(**FOUND),
-        answering(),
-        refusal,
-        answering(outcome="unable", basis=[], error_rate=None, measured=None),
-    ]
+    unable = answering(outcome="unable", basis=[], error_rate=None, measured=None)
     save_trusted(naming(hosts), Path(os.environ[REGISTRY.name]))
-    with playing(plays[0]) as one, playing(plays[1]) as two, playing(plays[2]) as three, playing(plays[3]) as four:
-        status, out, err = asked(
-            capsys, plain, "--yes", *local(one, two, three, four, hosts=hosts), f"--local={HOST}=127.0.0.1:1"
-        )
-        assert all(body_of(each.requests[0])["text"] == PLAIN for each in (one, two, three, four))
-        assert body_of(one.requests[0])["level"] == ALPHA / 5
+    with ExitStack() as stack:
+        four = [stack.enter_context(playing(each)) for each in (answering(**FOUND), answering(), refusal, unable)]
+        places = [*local(*four, hosts=hosts), f"--local={HOST}=127.0.0.1:1"]
+        status, out, err = asked(capsys, plain, "--yes", *places)
+        questions = [body_of(each.requests[0]) for each in four]
+        assert [(each["text"], each["level"]) for each in questions] == [(PLAIN, ALPHA / 5)] * 4
     assert status == 0 and "has no signpost" in err
     for line in (
         "Seven Hundred (provider 700), characters 0 to 252: gave no answer (no-answer)",
@@ -288,13 +284,13 @@ def test_a_person_at_a_terminal_is_asked(
 
 
 @pytest.fixture(scope="module")
-def asking() -> Iterator[tuple[httpx.Client, Played]]:
+def asking(vanilla: Proxy) -> Iterator[tuple[httpx.Client, Played]]:
     """A service that asks, and the detector that it reaches; it reads by ranks alone."""
     with pytest.MonkeyPatch.context() as patch, playing(answering(**FOUND, says="<b>ours</b>\x1b[2J")) as detector:
         patch.setattr("ctwl_services.serve.service.load_trusted", trusting)
         patch.setattr("ctwl_services.serve.app.Consents", lambda: CONSENTS)
         network = Network({HOST: detector.place})
-        with serving(open_proxy("org.ctwl.smollm2-135m.vanilla.1"), network=network) as client:
+        with serving(vanilla, network=network) as client:
             yield client, detector
 
 
@@ -320,8 +316,6 @@ def test_the_service_sends_nothing_without_consent_or_elsewhere(
     before = len(detector.requests)
     reply = client.post("/v1/ask", json={"text": PLAIN, "consent": True} | changed)
     assert reply.status_code in (413, 422) and len(detector.requests) == before
-    for form in ({"text": PLAIN, "provider": "700"}, {"text": PLAIN, "provider": "700", "consent": "no"}):
-        assert client.post("/ask", data=form).json()["code"] == "no-consent" and len(detector.requests) == before
 
 
 @pytest.fixture
@@ -340,7 +334,17 @@ def test_a_page_asks_after_a_tick_and_escapes_words(asking: tuple[httpx.Client, 
 
 
 @pytest.mark.parametrize(
-    "changed", [{"token": ""}, {"token": "0" * 64}, {"token": "\xe9"}, {"text": "mine"}, {"provider": "701"}], ids=str
+    "changed",
+    [
+        {"token": ""},
+        {"token": "0" * 64},
+        {"token": "\xe9"},
+        {"text": "mine"},
+        {"provider": "701"},
+        {"consent": "no"},
+        {"consent": ""},
+    ],
+    ids=str,
 )
 def test_a_form_that_the_service_did_not_show_sends_nothing(
     asking: tuple[httpx.Client, Played], form: dict[str, str], changed: dict[str, str]
@@ -409,8 +413,8 @@ def test_a_rate_of_minus_zero_is_zero(trusted: Trusted, plain: str, capsys: pyte
     assert "rate of false alarms 0 (" in out
 
 
-def test_a_service_that_is_not_told_to_asks_nobody() -> None:
-    with serving(open_proxy("org.ctwl.smollm2-135m.vanilla.1")) as client:
+def test_a_service_that_is_not_told_to_asks_nobody(vanilla: Proxy) -> None:
+    with serving(vanilla) as client:
         assert client.post("/v1/ask", json={"text": PLAIN, "consent": True}).status_code == 404
         assert client.post("/ask", data={"text": PLAIN, "provider": "700", "consent": "yes"}).status_code == 404
 
@@ -424,9 +428,4 @@ def test_a_report_has_a_link_or_a_form_that_asks_for_consent() -> None:
     token = CONSENTS.token(700, text[passage.start : passage.end])
     assert f'<input type="hidden" name="token" value="{token}">' in served
     assert 'type="checkbox" name="consent" value="yes" required> I agree that' in served and URL in served
-    assert (
-        html.escape(text[passage.start : passage.end][:40], quote=True)
-        .replace("&#x27;", "&#39;")
-        .replace("&quot;", "&#34;")
-        in served
-    )
+    assert str(escape(text[passage.start : passage.end][:40])) in served
