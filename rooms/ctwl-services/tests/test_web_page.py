@@ -6,12 +6,13 @@ import base64
 import re
 import textwrap
 from collections.abc import Callable, Iterator
-from email.message import EmailMessage
+from email import message_from_bytes
+from email.policy import default
 from pathlib import Path
 from typing import Any
 
 import pytest
-from document_files import packed
+from document_files import docx, mail, of_all_kinds
 from page_fixtures import PATIENCE, READ, read
 from running_service import serving_files
 from test_signposts import RECORDED, TRUSTED, URL
@@ -208,34 +209,14 @@ def test_what_is_dropped_is_taken_or_named(page: Any, tmp_path: Path) -> None:
     sync_api.expect(status).to_contain_text("It is a PDF")
 
 
-def documents(text: str) -> dict[str, bytes]:
-    """A text in the files that people have."""
-    parts = text.split("\n\n")
-    odt = "".join(f"<text:p>{part}</text:p>" for part in parts)
-    word = "".join(f"<w:p><w:r><w:t>{part}</w:t></w:r></w:p>" for part in parts)
-    html = f"<!doctype html><title>no</title>{''.join(f'<p class=a>{part}' for part in parts)}"
-    mail = EmailMessage()
-    mail["Date"] = "Mon, 2 Nov 2026 10:00:00 +0000"
-    mail.set_content(text, cte="base64")
-    mail.add_alternative(html, subtype="html")
-    mail.add_attachment(b"%PDF-1.7", maintype="application", subtype="pdf", filename="more.pdf")
-    book = '<package><item id="a" href="a.html"/><itemref idref="a"/></package>'
-    return {
-        "a.docx": packed({"[Content_Types].xml": "<a/>", "word/document.xml": f"<w:body xmlns:w='w'>{word}</w:body>"}),
-        "a.odt": packed({"mimetype": "", "content.xml": f"<x>{odt}</x>"}),
-        "a.epub": packed({
-            "META-INF/container.xml": '<rootfile full-path="b/a.opf"/>', "b/a.opf": book, "b/a.html": html,
-        }),
-        "a.html": html.encode(),
-        "a.eml": mail.as_bytes(),
-    }  # fmt: skip
-
-
 def test_words_of_documents_are_read_and_no_tags(page: Any, tmp_path: Path) -> None:
     text = EXAMPLES["marked"].strip()
     box, status = page.get_by_label("Text", exact=True), page.get_by_role("status")
-    for name, data in documents(text).items():
-        (tmp_path / name).write_bytes(data)
+    letter = message_from_bytes(mail(text, "base64"), policy=default)
+    letter.add_attachment(b"%PDF-1.7", maintype="application", subtype="pdf", filename="more.pdf")
+    kinds = of_all_kinds(text) | {"letter.eml": letter.as_bytes()}
+    for name in ("letter.docx", "letter.odt", "letter.epub", "letter.html", "letter.eml"):
+        (tmp_path / name).write_bytes(kinds[name])
         box.fill("")
         page.locator("#file").set_input_files(tmp_path / name)
         sync_api.expect(status).to_contain_text(f"The words of {name} are in the box")
@@ -247,8 +228,8 @@ def test_words_of_documents_are_read_and_no_tags(page: Any, tmp_path: Path) -> N
 
 def test_a_container_that_is_pasted_is_opened_or_named(page: Any) -> None:
     """That base64 has no watermark is never said."""
-    files = documents(EXAMPLES["marked"].strip())
-    for pasted in (files["a.eml"].decode(), base64.encodebytes(files["a.docx"]).decode()):
+    text = EXAMPLES["marked"].strip()
+    for pasted in (mail(text, "base64").decode(), base64.encodebytes(docx(text)).decode()):
         read(page, pasted).wait_for()
         assert "What you pasted was" in page.locator("#packed").text_content()
         assert page.locator("#verdict").text_content() == say("found-whole")
