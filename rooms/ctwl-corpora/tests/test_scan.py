@@ -105,6 +105,21 @@ def rows(output: Path) -> list[dict[str, Any]]:
     return pq.read_table(output).to_pylist()
 
 
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Scans a corpus by a profile without a proxy LM into the file ``o``; the status and what the command says."""
+    (tmp_path / "small.json").write_text(small().to_json())
+
+    def run(*words: str | Path) -> tuple[int, str, str]:
+        given = ["--out", tmp_path / "o", "--profile", tmp_path / "small.json", *words]
+        return main([*map(str, given)]), *capsys.readouterr()
+
+    return run
+
+
 class Never(Decoder):
     """A decoder that is not asked."""
 
@@ -518,41 +533,37 @@ def test_a_new_file_is_named_where_a_scan_goes_on(job: Job, tmp_path: Path) -> N
     assert "input" not in str(refused.value)
 
 
-def test_files_not_read_are_named(profile_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_not_read_are_named(command: Command, tmp_path: Path) -> None:
     corpus = tmp_path / "corpus"
     corpus.mkdir()
     for name in ("a.txt", "b.md", "c.html"):
         (corpus / name).write_text("short")
     (tmp_path / "elsewhere").mkdir()
     (corpus / "linked").symlink_to(tmp_path / "elsewhere")
-    assert main([str(corpus), "--out", str(corpus / "o"), "--profile", str(profile_file), "--beacon", "1"]) == 1
-    told = capsys.readouterr().err.splitlines()
-    assert [re.sub(r"\S*/", "", line) for line in told] == [
+    status, _, said = command(corpus, "--out", corpus / "o", "--beacon", "1")
+    assert status == 1
+    assert [re.sub(r"\S*/", "", line) for line in said.splitlines()] == [
         f"ctwl-decode: skipped {name}, which nothing here reads" for name in ("b.md", "c.html", "linked")
     ]
 
 
 def test_without_a_terminal_the_progress_is_told_in_lines(
-    profile_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ctwl_corpora.scan.command._EVERY", 0.0)
-    corpus = jsonl(tmp_path / "a.jsonl", ["short"] * 5)
-    command = [str(corpus), "--out", str(tmp_path / "o"), "--profile", str(profile_file), "--beacon", "1"]
-    assert main(command) == 0
-    said = capsys.readouterr().err
+    status, _, said = command(jsonl(tmp_path / "a.jsonl", ["short"] * 5), "--beacon", "1")
+    assert status == 0
     assert "ctwl-decode: 5 documents  0 found  0 errors; 100 % of 5 documents are read\n" in said
 
 
 def test_a_scan_that_is_terminated_says_how_to_go_on_and_only_what_is_true(
-    profile_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a.txt").write_text(PLAIN)
-    command = [str(tmp_path / "a.txt"), "--out", str(tmp_path / "o"), "--profile", str(profile_file), "--beacon", "1"]
     before = signal.getsignal(signal.SIGTERM)
     monkeypatch.setattr(Decoder, "begin", lambda *_, **__: signal.raise_signal(signal.SIGTERM))
-    assert main([*command, "--full"]) == 130
-    said = capsys.readouterr().err
-    assert "nothing was done yet" in said and "is kept" not in said
+    status, _, said = command(tmp_path / "a.txt", "--beacon", "1", "--full")
+    assert status == 130 and "nothing was done yet" in said and "is kept" not in said
     assert signal.getsignal(signal.SIGTERM) is before
 
 
@@ -817,29 +828,19 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
 # ---- the command ----
 
 
-@pytest.fixture
-def profile_file(tmp_path: Path) -> Path:
-    (tmp_path / "small.json").write_text(small().to_json())
-    return tmp_path / "small.json"
-
-
-def test_the_command_writes_the_rows_and_sums_them_up(
-    marked: str, profile_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_writes_the_rows_and_sums_them_up(command: Command, marked: str, tmp_path: Path) -> None:
     corpus, out = jsonl(tmp_path / "a.jsonl", [marked, PLAIN, "short"]), tmp_path / "new" / "out.parquet"
     (tmp_path / "bad.txt").write_bytes(b"\xff")
-    command = [str(corpus), str(tmp_path / "bad.txt"), "--out", str(out), "--profile", str(profile_file)]
-    assert main([*command, "--beacon", "3:1", "--beacon", "700", "--keep", "id"]) == 1
-    printed = capsys.readouterr()
+    given = (corpus, tmp_path / "bad.txt", "--out", out)
+    status, said, err = command(*given, "--beacon", "3:1", "--beacon", "700", "--keep", "id")
+    assert status == 1
     assert [row["provider"] for row in rows(out)] == [700, None, None, None]
     for line in ("documents  4", "found      1", "1 of provider 700:9", "too short  1", "errors     1"):
-        assert line in printed.out
-    assert "1 not-text, first in " in printed.out and "bad.txt\n" in printed.out
-    assert str(out) in printed.out
-    assert re.fullmatch(r"ctwl-decode: \S*bad.txt is not read to its end: .*\n", printed.err)
+        assert line in said
+    assert "1 not-text, first in " in said and "bad.txt\n" in said and str(out) in said
+    assert re.fullmatch(r"ctwl-decode: \S*bad.txt is not read to its end: .*\n", err)
     assert pq.read_schema(out).metadata[b"ctwl.searched"] == b"[1088]"  # 64 nonces of one version and of sixteen
-    assert main([*command, "--all-codes", "--quiet", "--overwrite"]) == 1
-    assert capsys.readouterr() == ("", printed.err)
+    assert command(*given, "--all-codes", "--quiet", "--overwrite") == (1, "", err)
 
 
 def test_registered_beacons_are_what_is_looked_for(tmp_path: Path) -> None:
@@ -872,11 +873,10 @@ def test_the_command_answers_bad_options_in_a_line(
 
 
 def test_an_interrupted_command_says_how_to_go_on(
-    profile_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    jsonl(tmp_path / "a.jsonl", ["a"] * 70)
-    command = [str(tmp_path / "a.jsonl"), "--out", str(tmp_path / "o"), "--profile", str(profile_file), "--beacon", "1"]
-    command.append("--full")  # the screen would let none of them pass
+    corpus = jsonl(tmp_path / "a.jsonl", ["a"] * 70)
+    options = ["--beacon", "1", "--full"]  # the screen would let none of them pass
     ways, begin = iter([True, False]), Decoder.begin
 
     def interrupted(self: Decoder, *arguments: Any, **options: Any) -> Any:
@@ -886,16 +886,12 @@ def test_an_interrupted_command_says_how_to_go_on(
 
     with monkeypatch.context() as patched:
         patched.setattr(Decoder, "begin", interrupted)
-        assert main(command) == 130
-    printed = capsys.readouterr()
-    assert "the same command begins again" in printed.err  # no part was done yet
-    assert printed.out == ""
-    ways = iter([True] * 65 + [False])
-    with monkeypatch.context() as patched:
-        patched.setattr(Decoder, "begin", interrupted)
-        assert main([*command, "--restart"]) == 130
-    assert "the same command without --restart goes on there" in capsys.readouterr().err
-    assert main(command) == 0
+        status, out, said = command(corpus, *options)
+        assert (status, out) == (130, "") and "the same command begins again" in said  # no part was done yet
+        ways = iter([True] * 65 + [False])
+        status, _, said = command(corpus, *options, "--restart")
+        assert status == 130 and "the same command without --restart goes on there" in said
+    assert command(corpus, *options)[0] == 0
     assert len(rows(tmp_path / "o")) == 70
 
 
