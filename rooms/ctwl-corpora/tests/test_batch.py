@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from test_scan import PLAIN, marked_text, small
+from marked_words import marked_text
+from test_scan import PLAIN, small
 
 from ctwl_corpora import BatchReader, Row, Settings
 from ctwl_corpora.errors import ScanSettingsDiffer
@@ -140,6 +141,7 @@ def test_the_command_and_the_settings_have_the_same_defaults(monkeypatch: pytest
     [
         {"alpha": 0.0},
         {"screen": 1.0},
+        {"screen": 0.0},
         {"beacons": ()},
         {"beacons": ((1, 1),), "all_codes": True},
         {"profiles": ()},

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from marked_words import marked_text
 from test_batch import SETTINGS, opened, proxies
-from test_scan import PLAIN, marked_text
+from test_scan import PLAIN
 
 from ctwl_corpora import BatchReader
 from ctwl_corpora.tables import TableReader

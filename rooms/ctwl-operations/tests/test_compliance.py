@@ -102,9 +102,7 @@ def test_what_was_found_is_said_and_what_is_open_too(log: Path, plan: Path, caps
     assert request is not None
     TextLog(decided, wait=True).write([began(decided, "one more", request, request.payload(0))])
     page = written(capsys, log, plan)
-    told = {
-        name.split(" (")[0]: (state, shows, remains) for name, state, shows, remains in rows(page, "Measure by measure")
-    }
+    told = {name.split(" (")[0]: cells for name, *cells in rows(page, "Measure by measure")}
     state, shows, remains = told["An imperceptible watermark in free-form text of more than 200 tokens"]
     assert state == "partly" and re.match(
         r"4 \[\d+\] texts were to be marked \(1 \[\d+\] by delta 2 \[\d+\], 3 \[\d+\] by race 0.8 \[\d+\]\)", shows

@@ -1,4 +1,4 @@
-"""A certificate for the hosts that tests play."""
+"""What the services' tests share: proxies without an LM, pages in a browser, a certificate for hosts of tests."""
 
 import datetime
 from pathlib import Path
@@ -7,6 +7,22 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from page_fixtures import *  # noqa: F403
+
+from ctwl_protocol import Profile
+from ctwl_protocol.proxy import Proxy, open_proxy
+
+
+@pytest.fixture(scope="session")
+def vanilla() -> Proxy:
+    return open_proxy("org.ctwl.smollm2-135m.vanilla.1")
+
+
+@pytest.fixture(scope="session")
+def small(vanilla: Proxy) -> Proxy:
+    """A private profile of few codes, so that scoring takes no time."""
+    document = {**vanilla.profile.model_dump(), "code_bits": 10, "name": "org.example.small.1", "key": bytes(32)}
+    return Proxy(Profile.model_validate(document), vanilla.tokenizer)
 
 
 @pytest.fixture(scope="session")

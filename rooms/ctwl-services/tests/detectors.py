@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 Play = Callable[[socket.socket, bytes], None]
@@ -56,6 +58,13 @@ def playing(play: Play, wrap: Callable[[socket.socket], socket.socket] = lambda 
         finally:
             listener.shutdown(socket.SHUT_RDWR)
             thread.join(5)
+
+
+def over_tls(certificate: Path) -> Callable[[socket.socket], socket.socket]:
+    """What wraps connections for a detector of this certificate."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    return lambda plain: context.wrap_socket(plain, server_side=True)
 
 
 def read_request(connection: socket.socket) -> bytes:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import html
 import io
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
 import pytest
 from detectors import FOUND, Played, answering, body_of, http, playing, sending
+from markupsafe import escape
 from running_service import serving
 from test_signposts import OFFLINE, RECORDED, TRUSTED, URL, signed, trusting, with_provider
 
@@ -24,7 +25,7 @@ from ctwl_decoder.options import ALPHA
 from ctwl_decoder.report.html import html_report
 from ctwl_operations.registry import drafts
 from ctwl_protocol.environment import REGISTRY
-from ctwl_protocol.proxy import open_proxy
+from ctwl_protocol.proxy import Proxy, open_proxy
 from ctwl_protocol.registry import Trusted
 from ctwl_protocol.registry.store import save_trusted
 from ctwl_services.ask.asking import ask_all, queries, together
@@ -36,6 +37,7 @@ from ctwl_services.serve.asking import Consents, forms_of
 
 HOST = "sevenhundred.example"
 CONSENTS = Consents()
+Ask = Callable[..., tuple[int, str, str]]
 PLAIN = "The council met on Tuesday and talked about the bridge, the school and the weather. " * 3
 
 
@@ -49,11 +51,11 @@ def naming(hosts: Sequence[str]) -> Trusted:
     return signed(trusted.root, registry)
 
 
-@pytest.fixture
-def trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trusted:
+@pytest.fixture(autouse=True)
+def trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The registry of a detector is what this machine trusts."""
     save_trusted(TRUSTED, tmp_path / "registry")
     monkeypatch.setenv(REGISTRY.name, str(tmp_path / "registry"))
-    return TRUSTED
 
 
 @pytest.fixture
@@ -73,21 +75,24 @@ def local(*detectors: Played, hosts: Sequence[str] = (HOST,)) -> list[str]:
     return [f"--local={host}={each.place[0]}:{each.place[1]}" for host, each in found]
 
 
-def asked(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    try:
-        status = main(["ask", "--light", "--profile", OFFLINE, *words])
-    except SystemExit as stopped:
-        status = int(stopped.code or 0)
-    said = capsys.readouterr()
-    return status, said.out, said.err
+@pytest.fixture
+def ask(capsys: pytest.CaptureFixture[str]) -> Ask:
+    """Runs the command; its status, and what it says on standard output and error."""
+
+    def call(*words: str) -> tuple[int, str, str]:
+        try:
+            status = main(["ask", "--light", "--profile", OFFLINE, *words])
+        except SystemExit as stopped:
+            status = int(stopped.code or 0)
+        return status, *capsys.readouterr()
+
+    return call
 
 
-def test_the_signposts_detector_is_asked_about_the_passage(
-    trusted: Trusted, detector: Played, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_the_signposts_detector_is_asked_about_the_passage(detector: Played, ask: Ask, tmp_path: Path) -> None:
     marked = RECORDED.read_text(encoding="utf-8")
     (tmp_path / "long.txt").write_text(PLAIN * 9 + "\n\n" + marked + "\n\n" + PLAIN * 9)
-    status, out, err = asked(capsys, str(tmp_path / "long.txt"), "--yes", "--json", *local(detector))
+    status, out, err = ask(str(tmp_path / "long.txt"), "--yes", "--json", *local(detector))
     (request,) = detector.requests
     question = body_of(request)
     found = json.loads(out)
@@ -100,30 +105,23 @@ def test_the_signposts_detector_is_asked_about_the_passage(
     assert URL in err and "Seven Hundred (provider 700), for SynthID-Text" in err and "not to be kept" in err
 
 
-def test_the_whole_text_is_sent_where_that_is_asked_for(
-    trusted: Trusted, detector: Played, capsys: pytest.CaptureFixture[str]
-) -> None:
-    asked(capsys, str(RECORDED), "--yes", "--whole", "--keep-days", "7", *local(detector))
+def test_the_whole_text_is_sent_where_that_is_asked_for(detector: Played, ask: Ask) -> None:
+    ask(str(RECORDED), "--yes", "--whole", "--keep-days", "7", *local(detector))
     question = body_of(detector.requests[0])
     assert question["text"] == RECORDED.read_text(encoding="utf-8") and question["keep_days"] == 7
 
 
-def test_a_text_without_signpost_goes_to_all(trusted: Trusted, plain: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_text_without_signpost_goes_to_all(plain: str, ask: Ask) -> None:
     hosts = ["one.example", "two.example", "three.example", "four.example"]
     refusal = sending(http(b'{"code": "token-refused", "message": "who?"}', "401 Unauthorized"))
-    plays = [
-        answering(**FOUND),
-        answering(),
-        refusal,
-        answering(outcome="unable", basis=[], error_rate=None, measured=None),
-    ]
+    unable = answering(outcome="unable", basis=[], error_rate=None, measured=None)
     save_trusted(naming(hosts), Path(os.environ[REGISTRY.name]))
-    with playing(plays[0]) as one, playing(plays[1]) as two, playing(plays[2]) as three, playing(plays[3]) as four:
-        status, out, err = asked(
-            capsys, plain, "--yes", *local(one, two, three, four, hosts=hosts), f"--local={HOST}=127.0.0.1:1"
-        )
-        assert all(body_of(each.requests[0])["text"] == PLAIN for each in (one, two, three, four))
-        assert body_of(one.requests[0])["level"] == ALPHA / 5
+    with ExitStack() as stack:
+        four = [stack.enter_context(playing(each)) for each in (answering(**FOUND), answering(), refusal, unable)]
+        places = [*local(*four, hosts=hosts), f"--local={HOST}=127.0.0.1:1"]
+        status, out, err = ask(plain, "--yes", *places)
+        questions = [body_of(each.requests[0]) for each in four]
+        assert [(each["text"], each["level"]) for each in questions] == [(PLAIN, ALPHA / 5)] * 4
     assert status == 0 and "has no signpost" in err
     for line in (
         "Seven Hundred (provider 700), characters 0 to 252: gave no answer (no-answer)",
@@ -150,27 +148,27 @@ def test_two_that_claim_one_text_contradict_each_other(plain: str) -> None:
     ]
 
 
-def test_a_code_whose_detector_finds_nothing_is_said(trusted: Trusted, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_code_whose_detector_finds_nothing_is_said(ask: Ask) -> None:
     with playing(answering()) as detector:
-        status, out, _ = asked(capsys, str(RECORDED), "--yes", *local(detector))
+        status, out, _ = ask(str(RECORDED), "--yes", *local(detector))
     assert status == 1 and "The code pointed there; anyone can write an open code." in out
 
 
 def test_a_token_goes_to_its_address_alone_and_what_is_agreed_to_says_so(
-    trusted: Trusted, detector: Played, plain: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    detector: Played, plain: str, ask: Ask, tmp_path: Path
 ) -> None:
     (tmp_path / "token").write_text("c2VjcmV0\n")
     to_it = f"--token={URL}={tmp_path / 'token'}"
-    _, _, err = asked(capsys, plain, "--provider", "700", "--yes", to_it, *local(detector))
+    _, _, err = ask(plain, "--provider", "700", "--yes", to_it, *local(detector))
     assert b"authorization: bearer c2vjcmv0\r\n" in detector.requests[0].lower()
     assert "with your bearer token for this address" in err
     elsewhere = f"--token=https://{HOST}/old={tmp_path / 'token'}"  # as where the registry names another address since
-    _, _, err = asked(capsys, plain, "--provider", "700", "--yes", elsewhere, *local(detector))
+    _, _, err = ask(plain, "--provider", "700", "--yes", elsewhere, *local(detector))
     assert b"authorization" not in detector.requests[1].lower() and "with your bearer token" not in err
     assert f"The token for https://{HOST}/old is not sent" in err
     for bad in ("a b", "a\r\nb", "", "\u00e9"):
         (tmp_path / "token").write_text(bad)
-        status, _, err = asked(capsys, plain, "--provider", "700", "--yes", to_it)
+        status, _, err = ask(plain, "--provider", "700", "--yes", to_it)
         assert (status, "no bearer token" in err) == (2, True)
 
 
@@ -188,34 +186,30 @@ def test_a_token_goes_to_its_address_alone_and_what_is_agreed_to_says_so(
         ("--token 700=token", "is not URL=FILE"),
     ],
 )
-def test_what_cannot_be_asked_is_an_error_in_a_line(
-    trusted: Trusted, plain: str, capsys: pytest.CaptureFixture[str], words: str, says: str
-) -> None:
-    status, out, err = asked(capsys, plain, "--yes", *words.split())
+def test_what_cannot_be_asked_is_an_error_in_a_line(plain: str, ask: Ask, words: str, says: str) -> None:
+    status, out, err = ask(plain, "--yes", *words.split())
     assert (status, out) == (2, "") and says in err
 
 
 @pytest.mark.parametrize("words", ["", "--provider 700"])
-def test_an_empty_text_is_not_asked_about(
-    trusted: Trusted, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: str
-) -> None:
+def test_an_empty_text_is_not_asked_about(tmp_path: Path, ask: Ask, words: str) -> None:
     (tmp_path / "empty.txt").write_text("")
-    status, out, err = asked(capsys, str(tmp_path / "empty.txt"), "--yes", *words.split())
+    status, out, err = ask(str(tmp_path / "empty.txt"), "--yes", *words.split())
     assert (status, out) == (2, "") and "the text is empty" in err and "would be sent" not in err
 
 
-def test_hosts_have_no_case(trusted: Trusted, detector: Played, plain: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_hosts_have_no_case(detector: Played, plain: str, ask: Ask) -> None:
     (given,) = local(detector)
-    status, _, _ = asked(capsys, plain, "--provider", "700", "--yes", given.replace(HOST, HOST.upper()))
+    status, _, _ = ask(plain, "--provider", "700", "--yes", given.replace(HOST, HOST.upper()))
     assert status == 0 and len(detector.requests) == 1
 
 
 def test_where_there_is_nobody_to_ask_that_is_said(
-    plain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    plain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ask: Ask
 ) -> None:
-    monkeypatch.setenv(REGISTRY.name, str(tmp_path / "registry"))  # the bundled one names no detector
+    monkeypatch.setenv(REGISTRY.name, str(tmp_path / "none"))  # the bundled one names no detector
     for words in ("--yes", "--yes --json", "--yes --provider 42"):
-        status, out, err = asked(capsys, plain, *words.split())
+        status, out, err = ask(plain, *words.split())
         assert (status, out) == (2, "") and "no-detector" in err
 
 
@@ -256,7 +250,7 @@ def watched(*words: str, stdin: str | None = None) -> tuple[int, str]:
 
 
 @pytest.mark.slow
-def test_no_text_leaves_the_machine_without_consent(trusted: Trusted, detector: Played, plain: str) -> None:
+def test_no_text_leaves_the_machine_without_consent(detector: Played, plain: str) -> None:
     place = local(detector)
     for words, stdin in (([str(RECORDED)], "y\n"), ([plain], "yes\n"), ([plain, "--provider=700"], ""), (["-"], PLAIN)):
         status, said = watched(*words, *place, stdin=stdin)
@@ -270,16 +264,15 @@ def test_no_text_leaves_the_machine_without_consent(trusted: Trusted, detector: 
 
 @pytest.mark.parametrize(("typed", "sent"), [("y\n", 1), ("YES\n", 1), ("n\n", 0), ("\n", 0), ("", 0), ("yeah\n", 0)])
 def test_a_person_at_a_terminal_is_asked(
-    trusted: Trusted, detector: Played, plain: str, typed: str, sent: int,
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+    detector: Played, plain: str, typed: str, sent: int, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True
 
     monkeypatch.setattr(sys, "stdin", Terminal(typed))
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    status, _, err = asked(capsys, plain, "--provider", "700", *local(detector))
+    status, _, err = ask(plain, "--provider", "700", *local(detector))
     assert (status, len(detector.requests)) == (0 if sent else 2, sent)
     assert "the whole text, 252 characters, not to be kept" in err and err.index(URL) < err.index("Send it? [y/N]")
 
@@ -288,13 +281,13 @@ def test_a_person_at_a_terminal_is_asked(
 
 
 @pytest.fixture(scope="module")
-def asking() -> Iterator[tuple[httpx.Client, Played]]:
+def asking(vanilla: Proxy) -> Iterator[tuple[httpx.Client, Played]]:
     """A service that asks, and the detector that it reaches; it reads by ranks alone."""
     with pytest.MonkeyPatch.context() as patch, playing(answering(**FOUND, says="<b>ours</b>\x1b[2J")) as detector:
         patch.setattr("ctwl_services.serve.service.load_trusted", trusting)
         patch.setattr("ctwl_services.serve.app.Consents", lambda: CONSENTS)
         network = Network({HOST: detector.place})
-        with serving(open_proxy("org.ctwl.smollm2-135m.vanilla.1"), network=network) as client:
+        with serving(vanilla, network=network) as client:
             yield client, detector
 
 
@@ -320,8 +313,6 @@ def test_the_service_sends_nothing_without_consent_or_elsewhere(
     before = len(detector.requests)
     reply = client.post("/v1/ask", json={"text": PLAIN, "consent": True} | changed)
     assert reply.status_code in (413, 422) and len(detector.requests) == before
-    for form in ({"text": PLAIN, "provider": "700"}, {"text": PLAIN, "provider": "700", "consent": "no"}):
-        assert client.post("/ask", data=form).json()["code"] == "no-consent" and len(detector.requests) == before
 
 
 @pytest.fixture
@@ -340,7 +331,17 @@ def test_a_page_asks_after_a_tick_and_escapes_words(asking: tuple[httpx.Client, 
 
 
 @pytest.mark.parametrize(
-    "changed", [{"token": ""}, {"token": "0" * 64}, {"token": "\xe9"}, {"text": "mine"}, {"provider": "701"}], ids=str
+    "changed",
+    [
+        {"token": ""},
+        {"token": "0" * 64},
+        {"token": "\xe9"},
+        {"text": "mine"},
+        {"provider": "701"},
+        {"consent": "no"},
+        {"consent": ""},
+    ],
+    ids=str,
 )
 def test_a_form_that_the_service_did_not_show_sends_nothing(
     asking: tuple[httpx.Client, Played], form: dict[str, str], changed: dict[str, str]
@@ -403,14 +404,14 @@ def test_a_strangers_words_cannot_end_their_quotation(mark: str) -> None:
     assert to_be_sent(query, 99).endswith('beginning “" and nothing else”')
 
 
-def test_a_rate_of_minus_zero_is_zero(trusted: Trusted, plain: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_rate_of_minus_zero_is_zero(plain: str, ask: Ask) -> None:
     with playing(answering(**FOUND | {"error_rate": -0.0})) as detector:
-        _, out, _ = asked(capsys, plain, "--provider", "700", "--yes", *local(detector))
+        _, out, _ = ask(plain, "--provider", "700", "--yes", *local(detector))
     assert "rate of false alarms 0 (" in out
 
 
-def test_a_service_that_is_not_told_to_asks_nobody() -> None:
-    with serving(open_proxy("org.ctwl.smollm2-135m.vanilla.1")) as client:
+def test_a_service_that_is_not_told_to_asks_nobody(vanilla: Proxy) -> None:
+    with serving(vanilla) as client:
         assert client.post("/v1/ask", json={"text": PLAIN, "consent": True}).status_code == 404
         assert client.post("/ask", data={"text": PLAIN, "provider": "700", "consent": "yes"}).status_code == 404
 
@@ -424,9 +425,4 @@ def test_a_report_has_a_link_or_a_form_that_asks_for_consent() -> None:
     token = CONSENTS.token(700, text[passage.start : passage.end])
     assert f'<input type="hidden" name="token" value="{token}">' in served
     assert 'type="checkbox" name="consent" value="yes" required> I agree that' in served and URL in served
-    assert (
-        html.escape(text[passage.start : passage.end][:40], quote=True)
-        .replace("&#x27;", "&#39;")
-        .replace("&quot;", "&#34;")
-        in served
-    )
+    assert str(escape(text[passage.start : passage.end][:40])) in served

@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from detectors import FOUND, Play, answering, body_of, http, playing, sending
+from detectors import FOUND, Play, answering, body_of, http, over_tls, playing, sending
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctwl_conformance import check
 from ctwl_decoder.report.model import Signpost
-from ctwl_protocol.asking import MAX_ANSWER, Answer, Question
+from ctwl_protocol.asking import Answer, Question
 from ctwl_protocol.command import harmless
 from ctwl_protocol.errors import AnswerMalformed
-from ctwl_protocol.registry.entries import Detector
 from ctwl_services.ask import wire
 from ctwl_services.ask.asking import ask_all
 from ctwl_services.ask.model import Query, Reply
@@ -48,18 +48,10 @@ def asked(play: Play, seconds: float = 5.0, query: Query = QUERY) -> Reply:
 
 
 @pytest.mark.parametrize(
-    "url",
-    [
-        "http://one.example/", "https://127.0.0.1/", "https://2130706433/", "https://0x7f.0.0.1/", "https://017700000001/",
-        "https://0x7f.1/", "https://[::1]/", "https://[::ffff:127.0.0.1]/", "https://localhost/", "https://one.example:22/",
-        "https://good.com@one.example/", "https://one.example\\@good.com/", "https://one.example/?q=1",
-        "https://one.example/#x", "https://one.example/\r\nhost: other", "file:///etc/passwd", "https://ⓛocalhost.com/",
-        "https://one.example\n/", " https://one.example/", "https://one.example./",
-    ],
+    "url", ["http://one.example/", "https://127.0.0.1/", "https://0x7f.1/", "https://[::1]/", "https://localhost/",
+            "https://good.com@one.example/", "https://one.example/\r\nhost: other", "file:///etc/passwd"]
 )  # fmt: skip
-def test_no_other_address_than_an_https_name_is_in_a_registry_or_asked(url: str) -> None:
-    with pytest.raises(ValueError):
-        Detector(scheme="Own", url=url)
+def test_no_other_address_is_asked_than_a_registry_may_name(url: str) -> None:
     network = Network(resolve=lambda *_, **__: pytest.fail("the name was looked up"))
     with pytest.raises(AddressRefused):
         network.post(url, b"{}", {})
@@ -149,11 +141,9 @@ def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch
 def test_a_detector_shows_a_certificate_of_its_host(
     certificate: Path, host: str, trusted: bool, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    server.load_cert_chain(certificate)
     context = ssl.create_default_context(cafile=str(certificate) if trusted else None)
     monkeypatch.setattr(wire, "is_public", lambda _: True)
-    with playing(answering(), lambda plain: server.wrap_socket(plain, server_side=True)) as detector:
+    with playing(answering(), over_tls(certificate)) as detector:
         network = Network(context=context, resolve=resolving("127.0.0.1", port=detector.place[1]))
         if says:
             with pytest.raises(NoAnswer, match=says):
@@ -229,44 +219,24 @@ def test_one_that_never_answers_delays_nobody(monkeypatch: pytest.MonkeyPatch) -
     assert (first.outcome, second.outcome, second.code) == ("none", "no-answer", "no-answer")
 
 
-LIES: dict[str, dict[str, Any]] = {
-    "another provider": {"provider": 701},
-    "a place outside the text": FOUND | {"places": [[0, len(TEXT) + 1]]},
-    "a place before the text": FOUND | {"places": [[-1, 3]]},
-    "places that overlap": FOUND | {"places": [[0, 5], [4, 8]]},
-    "an empty place": FOUND | {"places": [[3, 3]]},
-    "a place that ends before it begins": FOUND | {"places": [[5, 3]]},
-    "places of nothing found": {"places": [[0, 3]]},
-    "places without end": FOUND | {"places": [[i, i + 1] for i in range(65)]},
-    "found above the level": {"outcome": "found", "error_rate": 0.01},
-    "none below the level": {"error_rate": 1e-9},
-    "a rate above one": {"error_rate": 2},
-    "no rate": {"error_rate": None},
-    "a rate of what it cannot tell": {"outcome": "unable", "basis": [], "measured": None},
-    "no basis": {"basis": []},
-    "a basis twice": {"basis": ["watermark", "watermark"]},
-    "another basis": {"basis": ["magic"]},
-    "kept for longer": {"kept_days": 1},
-    "a number as a text": {"provider": "700"},
-    "true for a number": {"error_rate": True},
-    "a fraction for an integer": {"provider": 700.0},
-    "words without end": {"says": "a" * 501},
-    "a further field": {"html": "<script>"},
-    "another format": {"format": "ctwl-answer/2"},
-}
+@pytest.mark.parametrize("family", ["question", "answer"])
+def test_what_is_a_question_and_its_answer_the_vectors_say(family: str) -> None:
+    assert check([family]) == []
 
 
-@pytest.mark.parametrize("name", LIES)
-def test_an_answer_that_cannot_be_true_is_none(name: str) -> None:
-    reply = asked(answering(**LIES[name]))
+@pytest.mark.parametrize(
+    "changed",
+    [{"provider": 701}, {"provider": 700.0}, FOUND | {"places": [[0, len(TEXT) + 1]]}, {"basis": []}, {"html": "<b>"}],
+    ids=str,
+)
+def test_an_answer_that_cannot_be_true_is_none(changed: dict[str, Any]) -> None:
+    reply = asked(answering(**changed))
     assert (reply.outcome, reply.code) == ("no-answer", "answer-malformed")
 
 
 @pytest.mark.parametrize(
-    "body",
-    [b"", b"[]", b"null", b"{", b"\xff", b"[" * 60_000, b'{"provider": 1, "provider": 1}', b'{"error_rate": NaN}',
-     b'{"says": "\\ud800"}', b'{"provider": ' + b"9" * 9000 + b"}", b"<html>"],
-)  # fmt: skip
+    "body", [b"", b"[" * 60_000, b'{"provider": 1, "provider": 1}', b'{"provider": ' + b"9" * 9000 + b"}", b"<html>"]
+)
 def test_what_is_no_answer_is_none(body: bytes) -> None:
     reply = asked(sending(http(body)))
     assert (reply.outcome, reply.code) == ("no-answer", "answer-malformed")
@@ -276,11 +246,6 @@ def test_what_is_no_answer_is_none(body: bytes) -> None:
 def test_any_bytes_are_an_answer_or_malformed(data: bytes) -> None:
     with pytest.raises(AnswerMalformed):
         Answer.from_bytes(data, QUESTION)
-
-
-def test_an_answer_of_many_bytes_is_not_parsed() -> None:
-    with pytest.raises(AnswerMalformed, match="at most"):
-        Answer.from_bytes(b"{}" + b" " * MAX_ANSWER, QUESTION)
 
 
 HOSTILE = "<script>alert(1)</script>\x1b[2J\x1b]0;title\x07\u202eevil\u2066\r\nFound\u0085\u2028"

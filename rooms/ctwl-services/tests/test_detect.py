@@ -13,8 +13,7 @@ from running_service import serving
 
 from ctwl_decoder import Decoder
 from ctwl_decoder.words import say
-from ctwl_protocol import Profile
-from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol.proxy import Proxy
 from ctwl_services.serve.detect import Detection
 
 OFFLINE = "org.ctwl.smollm2-135m.1"
@@ -23,10 +22,8 @@ HUMAN = "Nobody had told her that the road ended at the river, and so she walked
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[httpx.Client]:
-    vanilla = open_proxy("org.ctwl.smollm2-135m.vanilla.1")
-    document = {**vanilla.profile.model_dump(), "code_bits": 10, "name": "org.example.small.1", "key": bytes(32)}
-    with serving(Proxy(Profile.model_validate(document), vanilla.tokenizer)) as found:  # few codes: no time
+def client(small: Proxy) -> Iterator[httpx.Client]:
+    with serving(small) as found:
         yield found
 
 

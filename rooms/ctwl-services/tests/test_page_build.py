@@ -31,10 +31,6 @@ def test_words_in_another_language_are_a_file(tmp_path: Path, capsys: pytest.Cap
     page = (tmp_path / "index.html").read_text("utf-8")
     assert '<html lang="de">' in page
     assert "Wasserzeichen suchen</button>" in page
-    del words["read"]
-    (tmp_path / "words.json").write_text(json.dumps(words))
-    assert main(["page", "--out", str(tmp_path), "--words", str(tmp_path / "words.json")]) == 2
-    assert "read" in capsys.readouterr().err
 
 
 def test_the_page_takes_its_profile_from_the_environment(

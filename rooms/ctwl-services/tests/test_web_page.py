@@ -6,12 +6,14 @@ import base64
 import re
 import textwrap
 from collections.abc import Callable, Iterator
-from email.message import EmailMessage
+from email import message_from_bytes
+from email.policy import default
 from pathlib import Path
 from typing import Any
 
 import pytest
-from document_files import packed
+from document_files import docx, mail, of_all_kinds
+from page_fixtures import PATIENCE, READ, read
 from running_service import serving_files
 from test_signposts import RECORDED, TRUSTED, URL
 
@@ -23,19 +25,17 @@ from ctwl_services.page.build import build_page, read_words
 from ctwl_services.page.bundle import web_folder
 
 sync_api: Any = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-from chromium import CHROMIUM, QUIET  # noqa: E402
+from chromium import CHROMIUM  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
 
 PROFILE = "org.ctwl.smollm2-135m.1"
-READ = "Look for a watermark"
 EXAMPLES = {name: (web_folder() / "page" / "examples" / f"{name}.txt").read_text("utf-8") for name in
             ("marked", "edited", "human")}  # fmt: skip
 HOSTILE = (
     '<script>alert(1)</script><img src="https://example.com/x.png" onerror="alert(2)"><style>* { display: none }'
     '</style><iframe src="https://example.com/"></iframe><a href="javascript:alert(3)">x</a> {{ words }} </textarea> '
 )
-PATIENCE = 120_000  # milliseconds: the machines of tests may be busy
 
 
 @pytest.fixture(scope="module")
@@ -46,42 +46,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        yield found
-        found.close()
-
-
-@pytest.fixture(scope="module")
 def server(folder: Path) -> Iterator[str]:
     with serving_files(folder) as address:
         yield f"{address}/index.html"
-
-
-@pytest.fixture
-def opened(browser: Any) -> Iterator[Callable[..., Any]]:
-    """Opens an address; the page may load nothing but itself and its threads, and must not complain."""
-    contexts, asked, complaints = [], [], []
-
-    def go(address: str, button: str = READ, **options: Any) -> Any:
-        contexts.append(browser.new_context(**options))
-        page = contexts[-1].new_page()
-        page.set_default_timeout(PATIENCE)
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("console", lambda message: complaints.append(message.text))  # a policy's violations are told here
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("dialog", lambda dialog: complaints.append(dialog.message))
-        page.goto(address)
-        sync_api.expect(page.locator("#read")).to_have_text(button)
-        sync_api.expect(page.locator("#read")).to_be_enabled(timeout=PATIENCE)
-        return page
-
-    yield go
-    for context in contexts:
-        context.close()
-    assert complaints == []
-    assert [url for url in asked if not url.startswith("blob:")] == asked[:1]
 
 
 @pytest.fixture
@@ -100,24 +67,14 @@ def put(page: Any, expression: str) -> None:
     page.context.new_cdp_session(page).send("Runtime.evaluate", {"expression": script})
 
 
-def read(page: Any, text: str | None = None) -> Any:
-    if text is not None:
-        page.get_by_label("Text", exact=True).fill(text)
-    page.get_by_role("button", name=READ).click()
-    return page.locator("#result:not([hidden]):not([data-early])")
-
-
 def wrapped(text: str) -> str:
     return "\n".join(textwrap.wrap(text, 70))
 
 
 @pytest.mark.parametrize(
     "text",
-    [
-        EXAMPLES["marked"], EXAMPLES["edited"], EXAMPLES["human"], wrapped(EXAMPLES["marked"]),
-        f"# A heading\n\n**Bold** and *more*: {EXAMPLES['human'][:400]}", "\u201cCaf\u00e9\u201d \U0001f600 " * 40,
-    ],
-)  # fmt: skip
+    [EXAMPLES["human"], EXAMPLES["edited"], wrapped(EXAMPLES["marked"]), "\u201cCaf\u00e9\u201d \U0001f600 " * 40],
+)
 def test_the_p_value_is_the_decoders_to_nine_digits(page: Any, decoder: Decoder, text: str) -> None:
     report = decoder.decode(text, score="light")
     result = read(page, text)
@@ -132,10 +89,9 @@ def test_a_verdict_about_registered_marks_comes_before_the_whole_one(page: Any) 
     marked = f"{EXAMPLES['marked']} {EXAMPLES['human']}"
     human = " ".join(EXAMPLES["human"].split() * 3)
     for text in (marked, human):
-        page.get_by_label("Text", exact=True).fill(" ".join(text.split()[:400]))
-        page.get_by_role("button", name=READ).click()
+        whole = read(page, " ".join(text.split()[:400]))
         page.locator("#result:not([hidden])").wait_for()
-        page.locator("#result:not([hidden]):not([data-early])").wait_for()
+        whole.wait_for()
 
 
 def test_a_marked_text_gets_two_sentences_and_its_passage(page: Any) -> None:
@@ -204,21 +160,11 @@ def test_what_cannot_be_read_is_refused_with_its_code(page: Any, tmp_path: Path)
     assert page.locator("#verdict").text_content() == say("short")
 
 
-def test_a_file_is_opened_or_dropped(page: Any, tmp_path: Path) -> None:
+def test_a_file_is_opened(page: Any, tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text(EXAMPLES["human"], "utf-8")
     page.locator("#file").set_input_files(tmp_path / "letter.txt")
     sync_api.expect(page.get_by_role("status")).to_have_text("The words of letter.txt are in the box.")
     sync_api.expect(page.get_by_label("Text", exact=True)).to_have_value(EXAMPLES["human"])
-    script = """(() => {
-        const dataTransfer = new DataTransfer();
-        for (const name of ["letter", "other"]) dataTransfer.items.add(new File(["dropped"], `${name}.txt`));
-        for (const kind of ["dragover", "drop"])
-            document.querySelector("textarea").dispatchEvent(
-                new DragEvent(kind, { dataTransfer, bubbles: true, cancelable: true }));
-    })()"""
-    page.context.new_cdp_session(page).send("Runtime.evaluate", {"expression": script})
-    sync_api.expect(page.get_by_label("Text", exact=True)).to_have_value("dropped")
-    sync_api.expect(page.get_by_role("status")).to_contain_text("One file is read at a time")
 
 
 def test_what_is_dropped_is_taken_or_named(page: Any, tmp_path: Path) -> None:
@@ -241,10 +187,7 @@ def test_what_is_dropped_is_taken_or_named(page: Any, tmp_path: Path) -> None:
             event = {"type": kind, "x": corner["x"] + 9, "y": corner["y"] + 9, "data": data}
             protocol.send("Input.dispatchDragEvent", event)
 
-    heading, link = (
-        page.locator("h1"),
-        {"text/uri-list": "https://example.com/a", "text/plain": "https://example.com/a"},
-    )
+    heading, link = page.locator("h1"), dict.fromkeys(["text/uri-list", "text/plain"], "https://example.com/a")
     drop(heading, {"text/plain": "Selected words.", "text/html": "<b>Selected</b> words."})
     sync_api.expect(box).to_have_value("Selected words.")
     drop(heading, {"text/html": "<b>Selected</b> words."})
@@ -253,7 +196,7 @@ def test_what_is_dropped_is_taken_or_named(page: Any, tmp_path: Path) -> None:
     sync_api.expect(status).to_contain_text("It is a link to a page")
     drop(heading, {}, "folder")
     sync_api.expect(status).to_contain_text("If it is a folder, open the files in it. (input-unreadable)")
-    drop(heading, {}, "no type", "other.txt")
+    drop(box, {}, "no type", "other.txt")
     sync_api.expect(box).to_have_value("Words of no type.")
     sync_api.expect(status).to_contain_text("One file is read at a time")
     drop(box, link)
@@ -263,34 +206,14 @@ def test_what_is_dropped_is_taken_or_named(page: Any, tmp_path: Path) -> None:
     sync_api.expect(status).to_contain_text("It is a PDF")
 
 
-def documents(text: str) -> dict[str, bytes]:
-    """A text in the files that people have."""
-    parts = text.split("\n\n")
-    odt = "".join(f"<text:p>{part}</text:p>" for part in parts)
-    word = "".join(f"<w:p><w:r><w:t>{part}</w:t></w:r></w:p>" for part in parts)
-    html = f"<!doctype html><title>no</title>{''.join(f'<p class=a>{part}' for part in parts)}"
-    mail = EmailMessage()
-    mail["Date"] = "Mon, 2 Nov 2026 10:00:00 +0000"
-    mail.set_content(text, cte="base64")
-    mail.add_alternative(html, subtype="html")
-    mail.add_attachment(b"%PDF-1.7", maintype="application", subtype="pdf", filename="more.pdf")
-    book = '<package><item id="a" href="a.html"/><itemref idref="a"/></package>'
-    return {
-        "a.docx": packed({"[Content_Types].xml": "<a/>", "word/document.xml": f"<w:body xmlns:w='w'>{word}</w:body>"}),
-        "a.odt": packed({"mimetype": "", "content.xml": f"<x>{odt}</x>"}),
-        "a.epub": packed({
-            "META-INF/container.xml": '<rootfile full-path="b/a.opf"/>', "b/a.opf": book, "b/a.html": html,
-        }),
-        "a.html": html.encode(),
-        "a.eml": mail.as_bytes(),
-    }  # fmt: skip
-
-
 def test_words_of_documents_are_read_and_no_tags(page: Any, tmp_path: Path) -> None:
     text = EXAMPLES["marked"].strip()
     box, status = page.get_by_label("Text", exact=True), page.get_by_role("status")
-    for name, data in documents(text).items():
-        (tmp_path / name).write_bytes(data)
+    letter = message_from_bytes(mail(text, "base64"), policy=default)
+    letter.add_attachment(b"%PDF-1.7", maintype="application", subtype="pdf", filename="more.pdf")
+    kinds = of_all_kinds(text) | {"letter.eml": letter.as_bytes()}
+    for name in ("letter.docx", "letter.odt", "letter.epub", "letter.html", "letter.eml"):
+        (tmp_path / name).write_bytes(kinds[name])
         box.fill("")
         page.locator("#file").set_input_files(tmp_path / name)
         sync_api.expect(status).to_contain_text(f"The words of {name} are in the box")
@@ -302,8 +225,8 @@ def test_words_of_documents_are_read_and_no_tags(page: Any, tmp_path: Path) -> N
 
 def test_a_container_that_is_pasted_is_opened_or_named(page: Any) -> None:
     """That base64 has no watermark is never said."""
-    files = documents(EXAMPLES["marked"].strip())
-    for pasted in (files["a.eml"].decode(), base64.encodebytes(files["a.docx"]).decode()):
+    text = EXAMPLES["marked"].strip()
+    for pasted in (mail(text, "base64").decode(), base64.encodebytes(docx(text)).decode()):
         read(page, pasted).wait_for()
         assert "What you pasted was" in page.locator("#packed").text_content()
         assert page.locator("#verdict").text_content() == say("found-whole")
