@@ -35,16 +35,10 @@ def open_policy(**told: Any) -> Policy:
 
 
 @pytest.mark.parametrize("asked", ASKED, ids=str)
-def test_nothing_is_left_to_clients_unless_the_operator_says_so(asked: dict[str, Any]) -> None:
+def test_clients_may_be_left_nothing_the_switch_alone_or_all(asked: dict[str, Any]) -> None:
     """A value that the server has too is refused with the others: what is allowed must not depend on it."""
     with pytest.raises(NotLeftToClients, match="the operator of this server lets them choose nothing"):
         policy().request(asked, 1.0)
-    request = policy().request({"temperature": 1.0}, 1.0)
-    assert request is not None and (request.provider, request.version) == (42, 3)
-
-
-@pytest.mark.parametrize("asked", ASKED, ids=str)
-def test_clients_may_be_left_the_switch_alone_or_all(asked: dict[str, Any]) -> None:
     if asked == {"ctwl_strategy": "off"}:
         assert policy(clients="off").request(asked, 1.0) is None
     else:
@@ -113,8 +107,8 @@ def test_a_record_of_a_clients_codes_stays_the_operators() -> None:
 
 @pytest.mark.parametrize(("temperature", "chosen"), [(1.0, "race"), (0.7, "race"), (0.0, "delta")])
 def test_the_strategy_follows_from_a_requests_temperature_unless_it_is_named(temperature: float, chosen: str) -> None:
-    request = policy().request(None, temperature)
-    assert request is not None and request.strategy == chosen
+    request = policy().request({"temperature": temperature}, temperature)
+    assert request is not None and (request.provider, request.version, request.strategy) == (42, 3, chosen)
     named = policy(strategy="race").request(None, temperature)
     assert named is not None and named.strategy == ("race" if temperature else "delta")
 
