@@ -50,19 +50,6 @@ def test_probabilities_are_added_exactly() -> None:
     assert [int(each) for each in whole] == [int(float(share) * 2**60) for share in shares[shares > 1e-6]]
 
 
-def test_rows_that_share_a_text_are_marked_once(bridge: Bridge, smollm2: tuple[Any, Any], device: torch.device) -> None:
-    """As several sequences of one prompt do until they differ."""
-    marker = DeviceMarker(bridge, Strategy.RACE)
-    text = marker.start(Payload((5,)), SHARE)
-    ids = smollm2[1](WORDS)["input_ids"]
-    for token in ids[:14]:
-        marker.extend([text], [token])
-    marker.mark([text, text], torch.tensor(made_logits(bridge, 2, 1), device=device))
-    length = marker.lengths([text])[0]
-    marker.extend([text], [ids[14]])
-    assert marker.texts.of(text).marked.position.tolist() == [length]
-
-
 def test_a_text_read_anew_is_marked_as_before(bridge: Bridge, smollm2: tuple[Any, Any], device: torch.device) -> None:
     """As after a preemption: what stands at which place follows from the tokens alone."""
     marker = DeviceMarker(bridge, Strategy.RACE)
