@@ -167,6 +167,8 @@ def test_a_request_that_was_not_checked_is_not_marked(bridge: Bridge, caplog: py
     serving = Serving(policy(), bridge)
     assert serving.begin({}, 1.0, None) is None is serving.begin({}, 1.0, None)
     assert serving.begin({"ctwl_colour": 1}, 1.0, Note.drawn("one")) is None
+    without_record = Serving(Policy(profile=PROFILE, clients="any"), bridge)
+    assert without_record.begin({}, 1.0, Note.drawn("one")) is None
     assert [record.levelname for record in caplog.records] == ["WARNING", "ERROR"]
 
 
