@@ -27,6 +27,7 @@ import torch
 
 from ctwl_decoder import Decoder, Report
 from ctwl_encoder.models import load_model
+from ctwl_engines.policy import Policy
 from ctwl_operations.audit.summary import Summary
 
 pytest.importorskip("vllm", reason="the plug-in is tested in an environment of its own: make test-vllm")
@@ -109,12 +110,8 @@ def client(request: pytest.FixtureRequest, folder: Path) -> Iterator[Any]:
 
 def test_a_server_says_once_at_its_start_what_it_marks(client: Any) -> None:
     said = [line for line in client.output.read_text().splitlines() if "the mark is" in line]
-    left = "ctwl_codes, ctwl_delta, ctwl_layout, ctwl_nonce, ctwl_nonces, ctwl_provider, ctwl_share, "
-    assert len(said) == 1 and said[0].endswith(
-        f"] ctwl: the mark is on. Provider 42, version 3, profile {PROFILE}. Sampled texts: race (share 0.8 at "
-        f"temperature 0.7, 0.5 at 1). Greedy texts: delta (delta 2). Clients may change: {left}ctwl_strategy (off or "
-        "race or delta), ctwl_version. Log: none. Reasoning: marked. Calls of tools and other fixed forms: not marked."
-    )
+    told = Policy(provider=42, version=3, profile=PROFILE, clients="any")
+    assert len(said) == 1 and said[0].endswith(f"] ctwl: {told.in_words}")
 
 
 @pytest.mark.parametrize("command", ["api_server", "run_batch"])
