@@ -143,7 +143,7 @@ def test_codes_of_a_requests_own_have_a_layout_of_their_own() -> None:
         ({}, {"ctwl_provider": 42, "ctwl_layout": 3}, "ctwl_layout goes with ctwl_codes; give both"),
         ({}, {"ctwl_provider": 42, "ctwl_layout": "foo"}, "ctwl_layout is 'foo'; it must be a whole number"),
         ({}, {"ctwl_codes": "43211"}, "ctwl_codes is '43211'; it must be a list"),
-        ({}, {"ctwl_codes": [[1]]}, "ctwl_codes"),
+        ({}, {"ctwl_codes": [[1]]}, "codes.0: "),
         ({"provider": 42}, {"ctwl_proxy_path": "/tmp"}, "no option of a request"),
         ({"provider": 42}, {"ctwl_profile": "org.ctwl.gpt2.1"}, "no option of a request"),
         ({"provider": 42}, {"ctwl_clients": "any"}, "no option of a request"),
