@@ -115,9 +115,10 @@ def every_bridge(
     return Bridge(mistral, offline_proxy) if request.param == "mistral" else bridge
 
 
-@pytest.mark.parametrize("steps", [40, pytest.param(900, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("warm", [False, True])
-def test_a_batch_reads_its_texts_as_each_is_read_alone(every_bridge: Bridge, warm: bool, steps: int) -> None:
+@pytest.mark.parametrize(
+    ("steps", "warm"), [(40, True), *(pytest.param(900, warm, marks=pytest.mark.slow) for warm in (False, True))]
+)
+def test_a_batch_reads_its_texts_as_each_is_read_alone(every_bridge: Bridge, steps: int, warm: bool) -> None:
     """Texts in every script, code and random tokens; rows that come, go, go back and fork."""
     bridge, rng = every_bridge, np.random.default_rng(7)
     marker = DeviceMarker(bridge, Strategy.RACE)
