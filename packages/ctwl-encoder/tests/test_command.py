@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
@@ -35,14 +36,17 @@ from ctwl_engines.llama_cpp.server import main as serve
         (["--prompt-file", "none.txt"], 'name a UTF-8 text file, or give the prompt itself: ctwl-encode "The harvest'),
         (["--user", "5", "--keys", "none.keys", "hello"], "key-file-malformed: cannot read none.keys: No such file"),
         ([""], "the prompt is empty; give at least a word\n"),
+        (["--provider", "1024", "hello"], "field-out-of-range: "),
+        (["--profile", "org.nobody.1", "hello"], "profile-unknown: "),
+        (["--profile", "x" * 5000, "hello"], "profile-unknown: "),
         (["--user", "5", "--keys", "none.keys", "hello"], "to make keys: ctwl-encode --new-keys FILE"),
     ],
 )
 def test_a_wrong_option_is_named_as_typed(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2
-    error = capsys.readouterr().err
-    assert said in error
-    assert error.count("\n") == 1
+    printed = capsys.readouterr()
+    assert said in printed.err and printed.err.startswith("ctwl-encode: ")
+    assert printed.err.count("\n") == 1 and not printed.out
 
 
 def test_a_prompt_that_cannot_be_read_is_said_with_what_to_do(
@@ -52,6 +56,9 @@ def test_a_prompt_that_cannot_be_read_is_said_with_what_to_do(
     file.write_bytes(b"abc\xff")
     assert main(["--prompt-file", str(file)]) == 2
     assert "is not UTF-8 (byte 3); save it as UTF-8" in capsys.readouterr().err
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe"), encoding="utf-8"))
+    assert main(["-"]) == 2
+    assert capsys.readouterr().err.startswith("ctwl-encode: option-out-of-range: ")
     monkeypatch.setattr("sys.stdin", None)
     assert main([]) == 2
     assert "standard input is closed; give the prompt as an argument" in capsys.readouterr().err

@@ -28,7 +28,7 @@ from ctwl_decoder import Decoder
 from ctwl_encoder import CTWLLogitsProcessor, CTWLWatermarkingConfig, Encoder, Strategy
 from ctwl_encoder.command import main
 from ctwl_encoder.core.expected_evidence import expected_evidence, needed_tokens
-from ctwl_encoder.core.payload import Payload, Seeds
+from ctwl_encoder.core.payload import Payload
 from ctwl_encoder.core.strategies.race.shares import SHARE
 from ctwl_encoder.core.texts import Log
 from ctwl_encoder.errors import FaintText, OptionOutOfRange, ShortText, StrategyUnsuitable
@@ -37,10 +37,8 @@ from ctwl_encoder.models import load_model
 from ctwl_encoder.options import GenerationOptions
 from ctwl_protocol import Beacon
 from ctwl_protocol.errors import FieldOutOfRange, ModelNotFound, ModelUnsuitable, TokenizerUnsupported
-from ctwl_protocol.partition.reference import members
 from ctwl_protocol.profile import OFFLINE as OFFLINE_PROFILE
 from ctwl_protocol.proxy import Proxy
-from ctwl_protocol.text.positions import positions
 
 LENGTH = {"max_new_tokens": 80, "min_new_tokens": 80}
 
@@ -120,10 +118,9 @@ def test_the_same_seed_writes_the_same_text_and_another_does_not(toy: Encoder, p
     ("options", "tokens", "chance"),
     [
         ({"strategy": "race", "temperature": 0.5}, 45, 0.5),
-        ({"temperature": 0, "delta": 4.0, "repetition_penalty": 1.2}, 100, 0.5),
         ({"num_beams": 4, "delta": 4.0, "repetition_penalty": 1.5}, 75, 0.5),  # the evidence follows the beam that won
     ],
-    ids=["predictable words", "greedy", "beams"],
+    ids=["predictable words", "beams"],
 )
 def test_every_way_of_decoding_is_read_back(
     toy: Encoder, toy_decoder: Decoder, prompts: list[str], options: dict[str, Any], tokens: int, chance: float
@@ -159,24 +156,6 @@ def test_vanilla_is_read_with_the_profile_that_has_no_proxy(
     assert not toy_decoder.decode(written.text).detected
 
 
-def test_the_hit_rate_rises_with_delta(toy: Encoder, prompts: list[str]) -> None:
-    rates = []
-    for delta in (0.1, 5.0):
-        written = toy.generate(prompts[:2], 3, 3, strategy="delta", delta=delta, max_new_tokens=60, seed=5, nonce=1)
-        rates.append(np.mean([hit_rate(toy.proxy, g.text, g.beacon.code) for g in written]))
-    assert rates[0] + 0.2 < rates[1]
-
-
-def hit_rate(proxy: Proxy, text: str, code: int) -> float:
-    """Share of positions whose token a reader finds in the code's half."""
-    profile = proxy.profile
-    read = positions(proxy.tokenizer.encode(text), profile.prefix_length, profile.context_length)
-    contexts = list(map(tuple, read.contexts.tolist()))
-    (seeds,) = Seeds(profile).of_codes(np.array([code], dtype=np.uint32), contexts)
-    inside = members(proxy.weights(read.prefixes), seeds, profile.sigma)
-    return float(inside[np.arange(len(inside)), read.observed].mean())
-
-
 def processor(encoder: Encoder, *codes: int, **options: object) -> CTWLLogitsProcessor:
     payloads = [Payload((code,)) for code in codes]
     return CTWLLogitsProcessor(encoder.bridge, payloads, **{"strategy": "race", **options})  # type: ignore[arg-type]
@@ -196,19 +175,6 @@ def changed(encoder: Encoder, marking: CTWLLogitsProcessor, text: torch.Tensor) 
         (marking(torch.cat([prompt, text[:, :length]], dim=1), scores) != scores).any(dim=1).tolist()
         for length in range(text.shape[1] + 1)
     ]
-
-
-def test_texts_of_one_nonce_go_their_own_ways(encoder: Encoder) -> None:
-    """After the same words chance has its part under the same code; the less, the larger the share."""
-    text = torch.tensor([encoder.tokenizer(WORDS)["input_ids"][:20]])
-    prompt, scores = torch.full((1, 3), 500), torch.randn((1, 49152), generator=torch.Generator().manual_seed(1))
-    left = []
-    for share in (0.2, 0.5, 0.8):
-        marking = processor(encoder, 7, share=share)
-        steps = [marking(torch.cat([prompt, text[:, :length]], dim=1), scores) for length in range(20)]
-        chances = torch.softmax(torch.cat(steps[12:]).double(), dim=1)
-        left.append(float(torch.special.entr(chances).sum(dim=1).mean()))
-    assert left[0] > left[1] > left[2] > 0.5
 
 
 def log_of(marking: Any, code: int, written: torch.Tensor) -> Log:
@@ -251,13 +217,14 @@ def test_a_loop_is_no_evidence(encoder: Encoder) -> None:
     assert looped.read == pytest.approx(0.37 * counted) and looped.reader == pytest.approx(0.63 * counted)
 
 
-def test_rows_and_codes_must_fit_and_a_prompt_is_no_text(encoder: Encoder) -> None:
-    marking = processor(encoder, 1, 2)
-    with pytest.raises(OptionOutOfRange, match="3 rows"):
-        marking(torch.zeros((3, 1), dtype=torch.int64), torch.zeros(3, 49152))
-    scores = torch.randn(2, 49152)
-    longer = torch.arange(300, 350).repeat(2, 1)
-    assert torch.equal(processor(encoder, 1, 2)(longer, scores), scores)
+def test_rows_and_codes_must_fit_and_a_prompt_is_no_text(toy: Encoder) -> None:
+    """Three rows cannot share two codes; four can, but not with another prompt in each."""
+    scores = torch.randn(4, 257)
+    for prompts, said in ((torch.full((3, 20), 65), "3 rows"), (torch.arange(65, 69)[:, None], "one for each prompt")):
+        with pytest.raises(OptionOutOfRange, match=said):
+            processor(toy, 1, 2)(prompts, scores[: len(prompts)])
+    prompts = torch.tensor([[65] * 20, [65] * 20, [66] * 20, [66] * 20])
+    assert torch.equal(processor(toy, 1, 2)(prompts, scores), scores)
 
 
 @pytest.mark.parametrize("strategy", ["race", "delta"])
@@ -268,9 +235,9 @@ def test_a_token_is_preferred_once_behind_a_context(encoder: Encoder, strategy: 
     scores = torch.randn((1, 49152), generator=torch.Generator().manual_seed(1))
     differs = []
     for code in range(3):
-        marking = processor(encoder, code, strategy=strategy)
-        changed(encoder, marking, text[:, :-1])
-        marked = marking(torch.cat([torch.full((1, 3), 500), text], dim=1), scores)[0]
+        marking, prompt = processor(encoder, code, strategy=strategy), torch.full((1, 3), 500)
+        marking(prompt, scores)
+        marked = marking(torch.cat([prompt, text], dim=1), scores)[0]
         assert marked[ids[11]] == scores[0, ids[11]]
         assert (marked != scores[0]).any()
         differs.append(bool(marked[ids[12]] != scores[0, ids[12]]))
@@ -300,14 +267,9 @@ def test_a_processor_works_as_a_plain_logits_processor(toy: Encoder, toy_decoder
         ({"provider": -1}, FieldOutOfRange),
         ({"version": 16}, FieldOutOfRange),
         ({"nonce": 64}, FieldOutOfRange),
-        ({"temperature": -1.0}, OptionOutOfRange),
-        ({"top_p": 0.0}, OptionOutOfRange),
-        ({"max_new_tokens": 0}, OptionOutOfRange),
         ({"max_new_tokens": 10**6}, OptionOutOfRange),
         ({"min_new_tokens": -1}, OptionOutOfRange),
-        ({"min_new_tokens": 300}, OptionOutOfRange),
         ({"num_beams": 0}, OptionOutOfRange),
-        ({"temperature": 1e-40}, OptionOutOfRange),
         ({"seed": 1 << 70}, OptionOutOfRange),
         ({"strategy": "delta", "delta": 1e39}, OptionOutOfRange),
         ({"repetition_penalty": 0.0}, OptionOutOfRange),
@@ -316,8 +278,6 @@ def test_a_processor_works_as_a_plain_logits_processor(toy: Encoder, toy_decoder
         ({"prompts": []}, OptionOutOfRange),
         ({"prompts": [None]}, OptionOutOfRange),
         ({"prompts": b"abc"}, OptionOutOfRange),
-        ({"strategy": "loud"}, OptionOutOfRange),
-        ({"num_beams": 2, "temperature": 0.3}, OptionOutOfRange),
         ({"prompts": "caf\udce9"}, OptionOutOfRange),
         ({"share": 0.0}, OptionOutOfRange),
         ({"share": 0.99}, OptionOutOfRange),
@@ -403,24 +363,15 @@ def test_another_models_tokenizer_is_refused_before_it_writes(toy: Encoder) -> N
     Encoder(LlamaForCausalLM(LlamaConfig(vocab_size=320, **shape)), toy.tokenizer, toy.proxy)
 
 
-def test_the_command_prints_the_text_and_nothing_else(
-    smollm2: tuple[Any, Any], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With the real model; its text is too short for a reader, which is said once."""
-    monkeypatch.setattr("ctwl_encoder.encoder.load_model", lambda *_: smollm2)
-    assert main(["--provider", "42", "--version", "3", "--seed", "1", "--max-new-tokens", "6", "The harvest"]) == 0
-    plain = capsys.readouterr()
-    assert plain.err.count("\n") == 1 and "; a reader needs about " in plain.err
-    assert plain.out.strip()
-
-
-def test_the_command_reads_standard_input_and_prints_json(
+def test_the_command_prints_the_text_and_nothing_else_or_json(
     toy: Encoder, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Encoder, "open", lambda *_, **__: toy)
+    """Its text is too short for a reader, which is said once; the second time the prompt is standard input."""
+    monkeypatch.setattr("ctwl_encoder.encoder.load_model", lambda *_: (toy.model, toy.tokenizer))
     options = ["--profile", "org.ctwl.toy.1", "--provider", "42", "--version", "3", "--seed", "1", "--max-new-tokens"]
     assert main([*options, "12", "The harvest"]) == 0
-    plain = capsys.readouterr().out
+    plain, said = capsys.readouterr()
+    assert said.count("\n") == 1 and "; a reader needs about " in said
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"The harvest\n"), encoding="utf-8"))
     assert main([*options, "12", "--json", "-"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -437,25 +388,3 @@ def test_the_command_warns_of_a_text_that_says_too_little(
     monkeypatch.setattr(Encoder, "open", lambda *_, **__: ends_soon)
     assert main(["--profile", "org.ctwl.toy.1", "--seed", "1", "The harvest"]) == 0
     assert "carry too little for a reader" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "stdin", "code"),
-    [
-        (["--provider", "1024", "hello"], b"", "field-out-of-range"),
-        (["--profile", "org.nobody.1", "hello"], b"", "profile-unknown"),
-        (["-"], b"\xff\xfe", "option-out-of-range"),
-        (["--prompt-file", "/nowhere/prompt.txt"], b"", "option-out-of-range"),
-        (["--strategy", "vanilla", "hello"], b"", "option-out-of-range"),
-        (["--profile", "x" * 5000, "hello"], b"", "profile-unknown"),
-    ],
-)
-def test_the_command_answers_bad_input_in_a_line(
-    arguments: list[str], stdin: bytes, code: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
-    assert main(arguments) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.startswith(f"ctwl-encode: {code}: ")
-    assert printed.err.count("\n") == 1

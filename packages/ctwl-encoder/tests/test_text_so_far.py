@@ -48,15 +48,6 @@ def test_requests_of_ten_tokens_that_go_on_with_one_text_write_one_record(
     assert report.detected and (report.provider, report.version) == (42, 3)
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::ctwl_encoder.errors.ShortText")
-def test_fifty_requests_of_a_real_model_write_one_record(encoder: Encoder, decoder: Decoder) -> None:
-    torch.manual_seed(2)
-    report = decoder.decode(go_on(encoder, "The harvest", 50, 10, SAMPLED))
-    assert report.detected and (report.provider, report.version) == (42, 3)
-    assert report.p_value < 1e-12
-
-
 def test_texts_of_one_prompt_have_nonces_of_their_own(
     toy: Encoder, toy_decoder: Decoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -41,6 +41,8 @@ CODE = Beacon(42, 3, 7).code
 PROMPT = "The council said on Tuesday that the new bridge over the river would"
 LENGTH = {"max_new_tokens": 80, "min_new_tokens": 80}
 SAMPLED = {"do_sample": True, "top_k": 0}
+ITSELF = object()
+"""The model as its own assistant."""
 
 
 @pytest.fixture
@@ -66,6 +68,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def write(toy: Encoder, *, model: Any = None, **asked: Any) -> str:
     """One text, without its prompt."""
     inputs = toy.tokenizer([PROMPT], return_tensors="pt")
+    asked = {name: toy.model if value is ITSELF else value for name, value in asked.items()}
     torch.manual_seed(11)
     ids = (model or toy.model).generate(**inputs, pad_token_id=toy.tokenizer.pad_token_id, **asked)
     return str(toy.tokenizer.decode(ids[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True))
@@ -75,7 +78,6 @@ def write(toy: Encoder, *, model: Any = None, **asked: Any) -> str:
     ("asked", "strategy"),
     [
         ({**SAMPLED, "temperature": 0.7, "top_p": 0.95}, "race"),
-        ({**SAMPLED, "temperature": 1.0}, "race"),
         (SAMPLED, "race"),
         ({"repetition_penalty": 1.3}, "delta"),
         ({"num_beams": 2, "repetition_penalty": 1.5}, "delta"),
@@ -83,9 +85,13 @@ def write(toy: Encoder, *, model: Any = None, **asked: Any) -> str:
         ({**SAMPLED, "prompt_lookup_num_tokens": 3}, "race"),
         ({**SAMPLED, "cache_implementation": "static"}, "race"),
         ({**SAMPLED, "use_cache": False}, "race"),
+        ({"assistant_model": ITSELF, "do_sample": True}, "race"),  # top_k is 50
+        ({"assistant_model": ITSELF, "repetition_penalty": 1.3}, "delta"),
+        ({"assistant_early_exit": 1, **SAMPLED, "temperature": 0.7, "top_p": 0.95}, "race"),
     ],
-    ids=["T 0.7", "T 1", "no T", "greedy", "beams", "beams that sample", "prompt lookup", "static cache", "no cache"],
-)
+    ids=["T 0.7", "no T", "greedy", "beams", "beams that sample", "prompt lookup", "static cache", "no cache",
+         "drafts", "greedy drafts", "early exit"],
+)  # fmt: skip
 def test_the_strategy_is_the_default_for_the_call(
     toy: Encoder,
     toy_decoder: Decoder,
@@ -94,6 +100,7 @@ def test_the_strategy_is_the_default_for_the_call(
     asked: dict[str, Any],
     strategy: str,
 ) -> None:
+    """Drafts are marked by the model that they are for."""
     text = write(toy, watermarking_config=config, **asked, **LENGTH)
     assert chosen == [strategy]
     assert toy_decoder.decode(text).code == CODE
@@ -139,30 +146,6 @@ def test_a_pipeline_is_marked_by_its_own_sampling(
     assert chosen == ["race"]
 
 
-@pytest.mark.parametrize(
-    ("by", "asked", "strategy"),
-    [
-        ({"assistant_model": None}, {"do_sample": True}, "race"),  # top_k is 50
-        ({"assistant_model": None}, {"repetition_penalty": 1.3}, "delta"),
-        ({"assistant_early_exit": 1}, {**SAMPLED, "temperature": 0.7, "top_p": 0.95}, "race"),
-    ],
-    ids=["a model", "a greedy model", "early exit"],
-)
-def test_drafts_are_marked_by_the_model_that_they_are_for(
-    toy: Encoder,
-    toy_decoder: Decoder,
-    config: CTWLWatermarkingConfig,
-    chosen: list[str],
-    by: dict[str, Any],
-    asked: dict[str, Any],
-    strategy: str,
-) -> None:
-    drafting = {name: toy.model if value is None else value for name, value in by.items()}
-    text = write(toy, watermarking_config=config, **drafting, **asked, **LENGTH)
-    assert chosen == [strategy]
-    assert toy_decoder.decode(text).code == CODE
-
-
 class Drafts(CandidateGenerator):  # type: ignore[misc]  # transformers has no types
     """Three random tokens as a draft, with logits that nobody has marked."""
 
@@ -182,19 +165,19 @@ def test_a_draft_that_nobody_marked_is_verified_by_marked_logits(
     toy: Encoder, toy_decoder: Decoder, config: CTWLWatermarkingConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(GenerationMixin, "_get_candidate_generator", lambda *_, **__: Drafts())
-    asked = {"assistant_model": toy.model, "temperature": 0.7, **SAMPLED, **LENGTH}
+    asked = {"assistant_model": ITSELF, "temperature": 0.7, **SAMPLED, **LENGTH}
     assert toy_decoder.decode(write(toy, watermarking_config=config, **asked)).code == CODE
 
 
 def test_an_assistant_that_has_a_say_is_refused(toy: Encoder, config: CTWLWatermarkingConfig) -> None:
-    asked = {"assistant_model": toy.model, "assistant_ensemble_weight": 0.5, **SAMPLED, "max_new_tokens": 2}
+    asked = {"assistant_model": ITSELF, "assistant_ensemble_weight": 0.5, **SAMPLED, "max_new_tokens": 2}
     with pytest.raises(StrategyUnsuitable, match="assistant_ensemble_weight"):
         write(toy, watermarking_config=config, **asked)
 
 
 def test_a_place_among_the_processors_is_judged_where_the_model_itself_writes(toy: Encoder) -> None:
     processor = CTWLLogitsProcessor(toy.bridge, [Payload((CODE,))], strategy="race")
-    given = {"logits_processor": LogitsProcessorList([processor]), "assistant_model": toy.model, **SAMPLED}
+    given = {"logits_processor": LogitsProcessorList([processor]), "assistant_model": ITSELF, **SAMPLED}
     with pytest.raises(StrategyUnsuitable, match=r"has to run after .*LogitsWarper"):
         write(toy, **given, temperature=0.7, max_new_tokens=12)
 
@@ -202,11 +185,8 @@ def test_a_place_among_the_processors_is_judged_where_the_model_itself_writes(to
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Dynamo detected:UserWarning")
 def test_generate_may_be_compiled(toy: Encoder, toy_decoder: Decoder, config: CTWLWatermarkingConfig) -> None:
-    inputs = toy.tokenizer([PROMPT], return_tensors="pt")
-    compiled = torch.compile(toy.model.generate, backend="eager")
-    torch.manual_seed(11)
-    ids = compiled(**inputs, watermarking_config=config, pad_token_id=toy.tokenizer.pad_token_id, **SAMPLED, **LENGTH)
-    text = toy.tokenizer.decode(ids[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True)
+    compiled = SimpleNamespace(generate=torch.compile(toy.model.generate, backend="eager"))
+    text = write(toy, model=compiled, watermarking_config=config, **SAMPLED, **LENGTH)
     assert toy_decoder.decode(text).code == CODE
 
 

@@ -35,16 +35,10 @@ def open_policy(**told: Any) -> Policy:
 
 
 @pytest.mark.parametrize("asked", ASKED, ids=str)
-def test_nothing_is_left_to_clients_unless_the_operator_says_so(asked: dict[str, Any]) -> None:
+def test_clients_may_be_left_nothing_the_switch_alone_or_all(asked: dict[str, Any]) -> None:
     """A value that the server has too is refused with the others: what is allowed must not depend on it."""
     with pytest.raises(NotLeftToClients, match="the operator of this server lets them choose nothing"):
         policy().request(asked, 1.0)
-    request = policy().request({"temperature": 1.0}, 1.0)
-    assert request is not None and (request.provider, request.version) == (42, 3)
-
-
-@pytest.mark.parametrize("asked", ASKED, ids=str)
-def test_clients_may_be_left_the_switch_alone_or_all(asked: dict[str, Any]) -> None:
     if asked == {"ctwl_strategy": "off"}:
         assert policy(clients="off").request(asked, 1.0) is None
     else:
@@ -113,8 +107,8 @@ def test_a_record_of_a_clients_codes_stays_the_operators() -> None:
 
 @pytest.mark.parametrize(("temperature", "chosen"), [(1.0, "race"), (0.7, "race"), (0.0, "delta")])
 def test_the_strategy_follows_from_a_requests_temperature_unless_it_is_named(temperature: float, chosen: str) -> None:
-    request = policy().request(None, temperature)
-    assert request is not None and request.strategy == chosen
+    request = policy().request({"temperature": temperature}, temperature)
+    assert request is not None and (request.provider, request.version, request.strategy) == (42, 3, chosen)
     named = policy(strategy="race").request(None, temperature)
     assert named is not None and named.strategy == ("race" if temperature else "delta")
 
@@ -149,7 +143,9 @@ def test_codes_of_a_requests_own_have_a_layout_of_their_own() -> None:
         ({}, {"ctwl_provider": 42, "ctwl_layout": 3}, "ctwl_layout goes with ctwl_codes; give both"),
         ({}, {"ctwl_provider": 42, "ctwl_layout": "foo"}, "ctwl_layout is 'foo'; it must be a whole number"),
         ({}, {"ctwl_codes": "43211"}, "ctwl_codes is '43211'; it must be a list"),
+        ({}, {"ctwl_codes": [[1]]}, "codes.0: "),
         ({"provider": 42}, {"ctwl_proxy_path": "/tmp"}, "no option of a request"),
+        ({"provider": 42}, {"ctwl_profile": "org.ctwl.gpt2.1"}, "no option of a request"),
         ({"provider": 42}, {"ctwl_clients": "any"}, "no option of a request"),
         ({"provider": 42}, {"ctwl-provider": 7}, "'ctwl-provider' is no option of a request"),
         ({"provider": 42}, {"CTWL_PROVIDER": 7}, "'CTWL_PROVIDER' is no option of a request"),

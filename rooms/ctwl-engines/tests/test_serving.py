@@ -111,8 +111,9 @@ def test_texts_are_marked_side_by_side_and_noted_from_beginning_to_end(bridge: B
     assert [(day.marked_texts, day.unmarked_texts, day.ended) for day in summary.days.values()] == [(2, 1, 2)]
 
 
-def test_batches_are_marked_alike_on_every_device(bridge: Bridge, device: torch.device) -> None:
-    engines = [Engine(bridge, policy(), where) for where in (CPU, device)]
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+def test_a_gpu_marks_batches_as_a_processor_does(bridge: Bridge) -> None:
+    engines = [Engine(bridge, policy(), where) for where in (CPU, torch.device("cuda"))]
     for engine in engines:
         for strategy in Strategy:
             engine.request("one", ctwl_strategy=strategy, ctwl_nonce=5)
@@ -166,6 +167,8 @@ def test_a_request_that_was_not_checked_is_not_marked(bridge: Bridge, caplog: py
     serving = Serving(policy(), bridge)
     assert serving.begin({}, 1.0, None) is None is serving.begin({}, 1.0, None)
     assert serving.begin({"ctwl_colour": 1}, 1.0, Note.drawn("one")) is None
+    without_record = Serving(Policy(profile=PROFILE, clients="any"), bridge)
+    assert without_record.begin({}, 1.0, Note.drawn("one")) is None
     assert [record.levelname for record in caplog.records] == ["WARNING", "ERROR"]
 
 

@@ -10,6 +10,7 @@ import json
 import math
 import pydoc_data.topics
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -53,15 +54,16 @@ class Runner:
     """As much of the model runner as a plug-in sees: request slots, and one call of ``apply`` a step."""
 
     def __init__(
-        self, tokenizer: Path, told: dict[str, Any], *, speculative: bool = False, pipeline: int = 1, workers: int = 1
+        self, tokenizer: Path, *, speculative: bool = False, pipeline: int = 1, workers: int = 1, **told: Any
     ) -> None:
+        told = {"provider": 42, "profile": PROFILE, "clients": "any", **told}
         self.slots = SimpleNamespace(
             device=torch.device("cpu"), max_num_reqs=4, vocab_size=49152,
             all_token_ids=SimpleNamespace(gpu=torch.zeros((4, 512), dtype=torch.int32)),
             prompt_len=SimpleNamespace(np=np.zeros(4, dtype=np.int32)), prefill_len=None, total_len=None,
         )  # fmt: skip
         self.vllm_config = SimpleNamespace(
-            additional_config={"ctwl": {"clients": "any", **told}}, instance_id="17", use_v2_model_runner=True,
+            additional_config={"ctwl": told}, instance_id="17", use_v2_model_runner=True,
             model_config=SimpleNamespace(
                 tokenizer=str(tokenizer), tokenizer_revision=None, get_vocab_size=lambda: 49152),
             speculative_config=SimpleNamespace() if speculative else None,
@@ -77,11 +79,15 @@ class Runner:
         """As the input processor admits a request."""
         build_custom_logits_processors_params_validator(None)(params)
 
-    def add(self, slot: int, prompt: list[int], params: SamplingParams) -> bool:
+    def add(
+        self, slot: int, tokens: list[int], params: SamplingParams | None = None, *, prompt: int | None = None
+    ) -> bool:
+        """A request for a slot; tokens behind its prompt, which has all of them by default, are its text so far."""
+        params = params or SamplingParams()
         if SeededNote.of(params.extra_args) is None:
             self.validate(params)
-        self.slots.all_token_ids.gpu[slot, : len(prompt)] = torch.tensor(prompt)
-        self.slots.prompt_len.np[slot] = len(prompt)
+        self.tokens[slot, : len(tokens)] = torch.tensor(tokens)
+        self.slots.prompt_len.np[slot] = len(tokens) if prompt is None else prompt
         return bool(self.processor.add_request(slot, params))
 
     def apply(
@@ -110,6 +116,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("tokenizer")
     load_model("smollm2")[1].save_pretrained(path)
     return path
+
+
+@pytest.fixture
+def runner(folder: Path) -> Runner:
+    """One that marks each request and leaves clients all."""
+    return Runner(folder)
+
+
+@pytest.fixture(scope="module")
+def words() -> list[int]:
+    return list(load_model("smollm2")[1](" ".join(PROMPTS))["input_ids"])
 
 
 Draw = Callable[[torch.Tensor, list[int], torch.Generator], int]
@@ -154,7 +171,7 @@ def read(decoder: Decoder, texts: list[list[int]]) -> list[Report]:
 
 
 def test_requests_side_by_side_in_slots_that_come_back(folder: Path) -> None:
-    runner, decoder = Runner(folder, {"provider": 42, "version": 3, "profile": PROFILE}), Decoder.open(PROFILE)
+    runner, decoder = Runner(folder, version=3), Decoder.open(PROFILE)
     params = [
         SamplingParams(temperature=0.9, top_p=0.98),
         SamplingParams(temperature=1.0, extra_args={"ctwl_provider": 7, "ctwl_version": 1, "ctwl_strategy": "race"}),
@@ -185,7 +202,7 @@ def test_vllms_own_watermark_draws_from_what_the_mark_leaves(folder: Path) -> No
         drawn.add(context)
         return int(own.sample(chances.log()[None], torch.tensor([context])).token_ids)
 
-    runner, decoder = Runner(folder, {"provider": 42, "version": 3, "profile": PROFILE}), Decoder.open(PROFILE)
+    runner, decoder = Runner(folder, version=3), Decoder.open(PROFILE)
     params = [SamplingParams(temperature=1.0), SamplingParams(temperature=1.0, extra_args={"ctwl_strategy": "off"})]
     for request in params:
         runner.validate(request)
@@ -200,16 +217,12 @@ def test_vllms_own_watermark_draws_from_what_the_mark_leaves(folder: Path) -> No
     assert GumbelWatermarkDetector(secret + 1).detect(texts[0]).p_value > 1e-4
 
 
-def test_what_clients_ask_for_makes_no_more_markers(folder: Path) -> None:
+def test_what_clients_ask_for_makes_no_more_markers(runner: Runner, words: list[int]) -> None:
     """A marker has tables and caches, so there is one for each strategy, whatever the requests say of their texts."""
-    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
-    words = load_model("smollm2")[1](PROMPTS[0])["input_ids"]
     for strategy in (Strategy.DELTA, Strategy.RACE):
         for slot in range(4):
             asked = {"ctwl_strategy": strategy, "ctwl_share": 0.2 + slot / 10}
-            params = SamplingParams(temperature=1.0, extra_args=asked)
-            runner.validate(params)
-            assert runner.add(slot, words, params)
+            assert runner.add(slot, words, SamplingParams(temperature=1.0, extra_args=asked))
     served = [served for _, served in sorted(runner.processor.rows.served.items())]
     assert [one.marker.texts.columns.strength[one.text] for one in served] == [0.2, 0.3, 0.4, 0.5]
     assert runner.processor.serving.marker_of.cache_info().currsize == len(Strategy)
@@ -221,8 +234,7 @@ def test_drafts_are_verified_by_the_distribution_that_is_marked_behind_them(fold
 
     Two requests, of which a step accepts none, some or all drafts.
     """
-    told = {"provider": 42, "profile": PROFILE, "strategy": strategy, "nonce": 5}
-    plain, drafting = Runner(folder, told), Runner(folder, told, speculative=True)
+    plain, drafting = (Runner(folder, speculative=drafts, strategy=strategy, nonce=5) for drafts in (False, True))
     again = "".join(f" {word}" * 5 for word in ("very", "river", "old", "the", "new", "and", "bridge", "far", "so"))
     words = load_model("smollm2")[1](PROMPTS[0] + again)["input_ids"]
     torch.manual_seed(1)
@@ -230,8 +242,7 @@ def test_drafts_are_verified_by_the_distribution_that_is_marked_behind_them(fold
     logits[:, words] += 9.0
     for runner in (plain, drafting):
         for slot in (0, 2):
-            runner.add(slot, words[:3], SamplingParams(temperature=1.0))
-            runner.slots.all_token_ids.gpu[slot, : len(words)] = torch.tensor(words)
+            runner.add(slot, words, SamplingParams(temperature=1.0), prompt=3)
     expected, marks = {}, {}
     for length in range(3, len(words)):
         expected[length] = plain.apply(logits[[length - 1] * 2].clone(), [0, 2], [length] * 2)[0]
@@ -262,18 +273,18 @@ def marked(served: Any) -> list[int]:
     return tokens
 
 
-def test_a_request_without_a_record_is_left_alone(folder: Path) -> None:
-    runner = Runner(folder, {"profile": PROFILE})
-    assert not runner.add(0, [1, 2, 3], SamplingParams())
-    logits = torch.randn(1, 49152)
-    assert torch.equal(runner.apply(logits.clone(), [0], [50]), logits)
+def test_a_request_without_a_record_is_left_alone(runner: Runner) -> None:
+    """Also what vLLM warms a server up by, which nobody checked."""
+    off = SamplingParams(extra_args={"ctwl_strategy": "off"})
+    assert not runner.add(0, [1, 2, 3], off) and not runner.processor.add_request(1, SamplingParams())
+    logits = torch.randn(2, 49152)
+    assert torch.equal(runner.apply(logits.clone(), [0, 1], [50, 50]), logits)
     with pytest.raises(VLLMValidationError, match="provider"):
         runner.validate(SamplingParams(extra_args={"ctwl_provider": 5000}))
 
 
-def test_parameters_that_are_used_again_are_as_they_were(folder: Path) -> None:
-    runner, params = Runner(folder, {"provider": 42, "profile": PROFILE}), SamplingParams(top_k=5, top_p=0.9, min_p=0.1)
-    nonces = set()
+def test_parameters_that_are_used_again_are_as_they_were(runner: Runner) -> None:
+    params, nonces = SamplingParams(top_k=5, top_p=0.9, min_p=0.1), set()
     for _ in range(40):
         runner.validate(params)
         noted = SeededNote.of(params.extra_args)
@@ -286,9 +297,7 @@ def test_parameters_that_are_used_again_are_as_they_were(folder: Path) -> None:
     assert params.extra_args == {"ctwl_strategy": "off"}
 
 
-def test_the_alternatives_of_a_request_have_nonces_of_their_own(folder: Path) -> None:
-    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
-
+def test_the_alternatives_of_a_request_have_nonces_of_their_own(runner: Runner) -> None:
     def nonces(params: SamplingParams) -> list[int]:
         """What vLLM makes of a request for several: a request for each, whose seed counts on."""
         runner.validate(params)
@@ -322,8 +331,7 @@ def test_the_alternatives_of_a_request_have_nonces_of_their_own(folder: Path) ->
         {"nonce": 1, "own_seed": 1}, {"nonce": 1, "more": 2},
     ],
 )  # fmt: skip
-def test_a_client_cannot_write_what_the_plug_in_notes(folder: Path, noted: Any) -> None:
-    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
+def test_a_client_cannot_write_what_the_plug_in_notes(runner: Runner, noted: Any) -> None:
     for other in (1, "abc", [1, 2]):  # as ``vllm_xargs`` may have it
         with pytest.raises(VLLMValidationError, match="no option of a request"):
             runner.validate(SamplingParams(extra_args={"ctwl_admitted": other}))
@@ -336,12 +344,9 @@ def test_a_client_cannot_write_what_the_plug_in_notes(folder: Path, noted: Any) 
         assert not runner.processor.add_request(2, SamplingParams(extra_args=given))
 
 
-def test_a_row_without_a_finite_maximum_harms_no_other(folder: Path) -> None:
-    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
-    words = load_model("smollm2")[1](" ".join(PROMPTS))["input_ids"]
+def test_a_row_without_a_finite_maximum_harms_no_other(runner: Runner, words: list[int]) -> None:
     for slot in (0, 1, 2):
-        assert runner.add(slot, words, SamplingParams())
-        runner.slots.prompt_len.np[slot] = 1
+        assert runner.add(slot, words, prompt=1)
     logits = torch.randn(3, 49152)
     logits[0], logits[2, 7] = -torch.inf, torch.nan
     marked = runner.apply(logits.clone(), [0, 1, 2], [len(words)] * 3)
@@ -350,13 +355,12 @@ def test_a_row_without_a_finite_maximum_harms_no_other(folder: Path) -> None:
     assert not torch.equal(marked[1], logits[1])
 
 
-def test_a_proxy_that_fails_leaves_its_rows_unmarked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proxy_that_fails_leaves_its_rows_unmarked(
+    runner: Runner, words: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is not asked again at once, and the steps are counted; rows that ask no proxy are marked."""
-    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
-    words = load_model("smollm2")[1](" ".join(PROMPTS))["input_ids"]
     for slot, strategy in enumerate(("delta", "race")):
-        assert runner.add(slot, words, SamplingParams(extra_args={"ctwl_strategy": strategy}))
-        runner.slots.prompt_len.np[slot] = 1
+        assert runner.add(slot, words, SamplingParams(extra_args={"ctwl_strategy": strategy}), prompt=1)
     asked = 0
 
     def fail(*_: Any) -> Any:
@@ -376,13 +380,13 @@ def test_a_proxy_that_fails_leaves_its_rows_unmarked(folder: Path, monkeypatch: 
     assert not torch.equal(runner.apply(logits.clone(), [0, 1], [len(words)] * 2)[0], logits[0])
 
 
-def test_what_one_worker_cannot_mark_no_worker_marks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_one_worker_cannot_mark_no_worker_marks(
+    folder: Path, words: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Workers of a tensor-parallel group draw the same tokens only from the same logits; here the other one fails."""
     monkeypatch.setattr(processor, "get_tp_group", lambda: SimpleNamespace(cpu_group=None, rank_in_group=1))
-    runner = Runner(folder, {"provider": 42, "profile": PROFILE, "strategy": "delta"}, workers=2)
-    words = load_model("smollm2")[1](" ".join(PROMPTS))["input_ids"]
-    assert runner.add(0, words, SamplingParams())
-    runner.slots.prompt_len.np[0], failing = 1, [True]
+    runner, failing = Runner(folder, workers=2, strategy="delta"), [True]
+    assert runner.add(0, words, prompt=1)
     monkeypatch.setattr(torch.distributed, "all_reduce", lambda flag, group: flag.fill_(max(int(flag), failing[0])))
     logits = torch.randn(1, 49152)
     for _ in range(2):
@@ -394,21 +398,19 @@ def test_what_one_worker_cannot_mark_no_worker_marks(folder: Path, monkeypatch: 
     assert not torch.equal(runner.apply(logits.clone(), [0], [len(words)]), logits)
 
 
-def test_batches_that_take_turns_keep_their_marks(folder: Path) -> None:
+def test_batches_that_take_turns_keep_their_marks(folder: Path, words: list[int]) -> None:
     """As under pipeline parallelism; a request that waits for its batch is not finished."""
-    words = load_model("smollm2")[1](" ".join(PROMPTS))["input_ids"]
     marks = []
     for turns in (1, 2):
-        runner = Runner(folder, {"provider": 42, "profile": PROFILE, "nonce": 5}, pipeline=turns)
+        runner = Runner(folder, pipeline=turns, nonce=5)
         for slot in (0, 1):
-            assert runner.add(slot, words, SamplingParams())
-            runner.slots.prompt_len.np[slot] = 1
+            assert runner.add(slot, words, prompt=1)
         before = observed()
         for length in range(1, len(words) + 1):
             logits = torch.randn(2, 49152, generator=torch.Generator().manual_seed(length))
             for slots in [[0], [1]] if turns == 2 else [[0, 1]]:
                 runner.apply(logits[slots].clone(), slots, [length] * len(slots))
-        runner.add(2, words, SamplingParams())
+        runner.add(2, words)
         assert observed() == before
         marks.append([marked(runner.processor.rows.served[slot]) for slot in (0, 1)])
     assert marks[0] == marks[1] and len(marks[0][0]) > 5
@@ -428,15 +430,9 @@ def observed() -> float:
     )
 
 
-def test_a_text_is_observed_once(folder: Path) -> None:
+def test_a_text_is_observed_once(runner: Runner, words: list[int]) -> None:
     """V2 does not tell what is finished; a request that was put off comes back in any slot, with its tokens."""
-    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
-    words, logits = load_model("smollm2")[1](" ".join(PROMPTS))["input_ids"], torch.randn(2, 49152)
-
-    def begin(slot: int) -> None:
-        assert runner.add(slot, words, SamplingParams())
-        runner.slots.prompt_len.np[slot] = 3
-
+    logits, begin = torch.randn(2, 49152), partial(runner.add, tokens=words, prompt=3)
     begin(0)
     begin(1)
     before = observed()
@@ -455,43 +451,29 @@ def test_a_text_is_observed_once(folder: Path) -> None:
 
 
 def test_the_evidence_pays_for_the_codes_of_a_record_and_not_for_their_check(folder: Path) -> None:
-    runner = Runner(folder, {"provider": 42, "profile": PROFILE, "strategy": "race"})
+    runner = Runner(folder, strategy="race")
     words = load_model("smollm2")[1](pydoc_data.topics.topics["lambda"] + pydoc_data.topics.topics["atom-identifiers"])
     words = words["input_ids"][:400]
-    assert runner.add(0, words, SamplingParams(extra_args={"ctwl_layout": 3, "ctwl_codes": [43211, 207942, 380826]}))
-    runner.slots.prompt_len.np[0] = 1
+    asked = {"ctwl_layout": 3, "ctwl_codes": [43211, 207942, 380826]}
+    assert runner.add(0, words, SamplingParams(extra_args=asked), prompt=1)
     for length in range(1, len(words) + 1):
         logits = torch.randn(1, 49152, generator=torch.Generator().manual_seed(length))
         runner.apply(logits, [0], [length])
     served, name = runner.processor.rows.served[0], "ctwl_text_chance_found_sum"
     before = prometheus_client.REGISTRY.get_sample_value(name, {"strategy": "race"}) or 0.0
-    runner.add(0, words, SamplingParams())
+    runner.add(0, words)
     after = prometheus_client.REGISTRY.get_sample_value(name, {"strategy": "race"}) or 0.0
     evidence = served.marker.evidence(served.text).read / math.log(2)
     expected = chance_found(evidence, needed_bits(served.marker.profile, 3))
     assert expected > 0.5 and after - before == pytest.approx(expected)
 
 
-def test_a_request_is_noted_whatever_its_top_k(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
-    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
+def test_a_request_is_noted_whatever_its_top_k(runner: Runner, caplog: pytest.LogCaptureFixture) -> None:
     params = SamplingParams(top_k=2**31, top_p=0.5)
     runner.validate(params)
     noted = SeededNote.of(params.extra_args)
     assert noted is not None and (noted.top_k, noted.top_p, noted.min_p) == (2**31, 0.5, 0.0)
     assert runner.add(0, [1, 2, 3], params) and not caplog.records
-
-
-def test_requests_that_were_not_checked_are_not_marked(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """vLLM warms a server up by some of its own: they are no texts of the provider. One line says so."""
-    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
-    before = observed()
-    serving._warn_of_requests_that_were_not_checked.cache_clear()
-    for slot in range(4):
-        assert not runner.processor.add_request(slot, SamplingParams(temperature=0.0))
-    assert [record.levelname for record in caplog.records] == ["WARNING"]
-    logits = torch.randn(4, 49152)
-    assert torch.equal(runner.apply(logits.clone(), [0, 1, 2, 3], [50] * 4), logits)
-    assert runner.add(0, [1, 2, 3], SamplingParams()) and observed() == before
 
 
 class Counted:
@@ -507,17 +489,12 @@ class Counted:
         return found
 
 
-def test_only_new_tokens_are_copied_from_the_device(folder: Path) -> None:
+def test_only_new_tokens_are_copied_from_the_device(runner: Runner) -> None:
     """First the prompt, then one token for each row and step. A request that comes or goes back is read anew."""
-    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
     words = load_model("smollm2")[1](" ".join(PROMPTS * 3))["input_ids"]
-    runner.slots.all_token_ids.gpu = counted = Counted(runner.slots.all_token_ids.gpu)
-    params = SamplingParams()
-    runner.validate(params)
+    runner.slots.all_token_ids.gpu = counted = Counted(runner.tokens)
     for slot in (0, 2):
-        counted.tokens[slot, : len(words)] = torch.tensor(words)
-        runner.slots.prompt_len.np[slot] = 3
-        assert runner.processor.add_request(slot, params)
+        assert runner.add(slot, words, prompt=3)
     logits = torch.randn(2, 49152)
     for length in range(3, len(words)):
         counted.copied = 0
@@ -529,16 +506,14 @@ def test_only_new_tokens_are_copied_from_the_device(folder: Path) -> None:
     runner.apply(logits.clone(), [0, 2], [last - 5, last])
     assert runner.processor.rows.served[0].tokens == words[3 : last - 5]
     assert runner.processor.rows.served[2].tokens == words[3:last]
-    assert runner.processor.add_request(0, params)
+    assert runner.add(0, words, prompt=3)
     runner.apply(logits[:1].clone(), [0], [last])
     assert runner.processor.rows.served[0].tokens == words[3:last]
 
 
-def test_rows_of_v1_come_move_and_go(folder: Path) -> None:
+def test_rows_of_v1_come_move_and_go(runner: Runner, words: list[int]) -> None:
     """V1 tells what left, came and moved, and appends to the lists of output tokens that it gave."""
-    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
     processor = CTWLLogitsProcessor(runner.vllm_config, torch.device("cpu"), False)
-    words = load_model("smollm2")[1](" ".join(PROMPTS))["input_ids"]
     logits, outputs = torch.randn(3, 49152), [list(words), [], list(words)]
     params = [SamplingParams(), SamplingParams(extra_args={"ctwl_strategy": "off"}), SamplingParams()]
     for request in params:
@@ -560,12 +535,12 @@ def test_rows_of_v1_come_move_and_go(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("runner_version", ["V1", "V2"])
-def test_a_log_has_each_text_from_its_beginning_to_its_end(folder: Path, tmp_path: Path, runner_version: str) -> None:
+def test_a_log_has_each_text_from_its_beginning_to_its_end(
+    folder: Path, words: list[int], tmp_path: Path, runner_version: str
+) -> None:
     """Its end counts the tokens that were drawn; a text that was put off goes on in a line of its own."""
     log = tmp_path / "ctwl.log"
-    told = {"provider": 42, "profile": PROFILE, "strategy": "race", "log": str(log)}
-    runner, words = Runner(folder, told), load_model("smollm2")[1](" ".join(PROMPTS))["input_ids"]
-    params = SamplingParams(n=2, seed=7)
+    runner, params = Runner(folder, strategy="race", log=str(log)), SamplingParams(n=2, seed=7)
     runner.validate(params)
     runner.validate(SamplingParams(extra_args={"ctwl_strategy": "off"}))
     ones = [params.clone(), params.clone()]
@@ -575,8 +550,7 @@ def test_a_log_has_each_text_from_its_beginning_to_its_end(folder: Path, tmp_pat
     if runner_version == "V1":
         v1.update_state(SimpleNamespace(removed=[], added=[(n, ones[n], None, outputs[n]) for n in (0, 1)], moved=[]))
     for slot in (0, 1) if runner_version == "V2" else ():
-        assert runner.add(slot, words, ones[slot])
-        runner.slots.prompt_len.np[slot] = 1
+        assert runner.add(slot, words, ones[slot], prompt=1)
     logits = torch.randn(2, 49152)
     for length in range(1, 18):
         if runner_version == "V1":
@@ -610,12 +584,12 @@ def test_a_log_has_each_text_from_its_beginning_to_its_end(folder: Path, tmp_pat
     assert [(day.marked_texts, day.unmarked_texts, day.ended) for day in summary.days.values()] == [(2, 1, 2)]
 
 
-def test_a_text_of_v1_that_ends_while_others_go_on_has_its_end_in_the_log(folder: Path, tmp_path: Path) -> None:
+def test_a_text_of_v1_that_ends_while_others_go_on_has_its_end_in_the_log(
+    folder: Path, words: list[int], tmp_path: Path
+) -> None:
     """V1 fills its row with the last request, and then does not name it as removed."""
     log = tmp_path / "ctwl.log"
-    told = {"provider": 42, "profile": PROFILE, "strategy": "race", "log": str(log)}
-    runner, words = Runner(folder, told), load_model("smollm2")[1](" ".join(PROMPTS))["input_ids"]
-    params = SamplingParams(n=2, seed=7)
+    runner, params = Runner(folder, strategy="race", log=str(log)), SamplingParams(n=2, seed=7)
     runner.validate(params)
     ones = [params.clone(), params.clone()]
     ones[1].seed = 8
@@ -635,12 +609,9 @@ def test_a_text_of_v1_that_ends_while_others_go_on_has_its_end_in_the_log(folder
     assert ended["begun"] == [begun["process"], begun["line"]]
 
 
-def test_a_draft_that_is_not_accepted_is_no_token_of_the_log(folder: Path, tmp_path: Path) -> None:
-    log = tmp_path / "ctwl.log"
-    runner = Runner(folder, {"provider": 42, "profile": PROFILE, "log": str(log)}, speculative=True)
-    words = load_model("smollm2")[1](" ".join(PROMPTS))["input_ids"]
-    assert runner.add(0, words, SamplingParams())
-    runner.slots.prompt_len.np[0] = 1
+def test_a_draft_that_is_not_accepted_is_no_token_of_the_log(folder: Path, words: list[int], tmp_path: Path) -> None:
+    runner = Runner(folder, speculative=True, log=str(tmp_path / "ctwl.log"))
+    assert runner.add(0, words, prompt=1)
     logits = torch.randn(4, 49152)
     for length in (1, 2, 5, 6):  # of three drafts it accepts none, two, none
         runner.apply(logits.clone(), [0], [length], [words[length : length + 3]])
@@ -660,19 +631,17 @@ def test_plain_torch_leaves_out_what_vllm_leaves_out() -> None:
             assert torch.equal(keep_top(logits, top_k, top_p), theirs)
 
 
-@pytest.mark.parametrize("field", ["provider", "version", "nonce", "delta", "share", "layout"])
-def test_nothing_is_left_to_clients_unless_the_operator_says_so(folder: Path, field: str) -> None:
-    runner = Runner(folder, {"provider": 42, "profile": PROFILE, "clients": "none"})
-    with pytest.raises(VLLMValidationError, match=f"ctwl_{field} is not left to clients"):
-        runner.validate(SamplingParams(extra_args={f"ctwl_{field}": 1}))
+def test_nothing_is_left_to_clients_unless_the_operator_says_so(folder: Path) -> None:
+    runner = Runner(folder, clients="none")
+    with pytest.raises(VLLMValidationError, match="ctwl_provider is not left to clients"):
+        runner.validate(SamplingParams(extra_args={"ctwl_provider": 1}))
     for asked in ({"ctwl_strategy": "off"}, {"ctwl_codes": [1]}, {"ctwl_admitted": 1}):
         with pytest.raises(VLLMValidationError):
             runner.validate(SamplingParams(extra_args=asked))
     runner.validate(SamplingParams())
 
 
-def test_a_server_that_was_not_told_refuses_records_and_serves_the_rest(folder: Path) -> None:
-    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
+def test_a_server_that_was_not_told_refuses_records_and_serves_the_rest(runner: Runner) -> None:
     runner.vllm_config.additional_config = {}
     runner.validate(SamplingParams())
     with pytest.raises(VLLMValidationError, match="not told"):
@@ -687,8 +656,7 @@ def test_a_server_that_was_not_told_refuses_records_and_serves_the_rest(folder: 
     ],
     ids=["speculative decoding", "V1 under async scheduling"],
 )
-def test_what_the_engine_cannot_do_is_refused(folder: Path, changed: dict[str, Any], message: str) -> None:
-    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
+def test_what_the_engine_cannot_do_is_refused(runner: Runner, changed: dict[str, Any], message: str) -> None:
     vars(runner.vllm_config).update(changed)
     with pytest.raises(VLLMValidationError, match=message):
         runner.validate(SamplingParams())
@@ -696,8 +664,7 @@ def test_what_the_engine_cannot_do_is_refused(folder: Path, changed: dict[str, A
 
 
 @pytest.mark.parametrize("single", [{"top_k": 1}, {"min_p": 1.0}, {"top_p": 1e-6}], ids=str)
-def test_truncation_that_leaves_one_token_is_greedy_decoding(folder: Path, single: dict[str, float]) -> None:
-    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
+def test_truncation_that_leaves_one_token_is_greedy_decoding(runner: Runner, single: dict[str, float]) -> None:
     params = SamplingParams(temperature=0.7, **single)
     assert runner.add(1, [1, 2, 3], params)
     served = runner.processor.rows.served[1]
@@ -705,8 +672,7 @@ def test_truncation_that_leaves_one_token_is_greedy_decoding(folder: Path, singl
     assert all(getattr(params, name) == value for name, value in single.items())
 
 
-def test_workers_that_share_requests_out_do_not_ask_the_proxy_together(folder: Path) -> None:
-    runner = Runner(folder, {"provider": 42, "profile": PROFILE})
+def test_workers_that_share_requests_out_do_not_ask_the_proxy_together(runner: Runner) -> None:
     runner.vllm_config.parallel_config.enable_batch_sharded_sampling = True
     with pytest.raises(VLLMValidationError, match=r"delta .* --enable-batch-sharded-sampling"):
         runner.validate(SamplingParams(temperature=0.0))
