@@ -323,8 +323,9 @@ def test_a_question_that_was_given_up_takes_no_turn_of_the_language_model() -> N
         detector.answer(Question(**question(text=PLAIN)))
 
 
-def test_a_command_that_takes_a_while_is_waited_for() -> None:
-    code = "import sys, time; n = len(sys.stdin.read()); time.sleep(1.3); print('{\"error_rate\": 1e-9}', end='')"
+def test_a_command_that_takes_a_while_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctwl_services.detector.detect._LOOK", 0.1)
+    code = "import sys, time; n = len(sys.stdin.read()); time.sleep(0.4); print('{\"error_rate\": 1e-9}', end='')"
     detector = Detector(Program(provider=700, kind="command", command=[sys.executable, "-c", code]))
     assert detector.answer(Question(**question(text="a" * 20_000))).outcome == "found"
 
