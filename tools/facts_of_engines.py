@@ -40,6 +40,11 @@ def _table() -> str:
     return table(("engine", "how it starts", "its tests"), *rows)
 
 
+def _rollout() -> str:
+    rows = ((each.name, f"`{each.switch}`", each.unmarked, each.counters) for each in engines().values())
+    return table(("engine", "no mark: in a request's body", "no mark: at the next start", "counters"), *rows)
+
+
 def _variables() -> str:
     told = [(variable, without) for each in engines().values() for variable, without in each.variables.items()]
     rows = ((f"`{variable.name}`", variable.meaning, without) for variable, without in told)
@@ -68,6 +73,7 @@ FACTS: dict[str, Callable[[], str]] = {
     "engine-links": lambda: ", ".join(_links().values()),
     "engine-extras": _extras,
     "engine-table": _table,
+    "engine-rollout": _rollout,
     "engine-variables": _variables,
     "engine-start": _start,
     "engine-refusal": _refusal,

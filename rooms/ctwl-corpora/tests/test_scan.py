@@ -553,7 +553,7 @@ def test_without_a_terminal_the_progress_is_told_in_lines(
     monkeypatch.setattr("ctwl_corpora.scan.command._EVERY", 0.0)
     status, _, said = command(jsonl(tmp_path / "a.jsonl", ["short"] * 5), "--beacon", "1")
     assert status == 0
-    assert "ctwl-decode: 5 documents  0 found  0 errors; 100 % of 5 documents are read\n" in said
+    assert "ctwl-decode: 100 % of 5 documents are read; in the results so far: 5 documents  0 found  0 errors\n" in said
 
 
 def test_a_scan_that_is_terminated_says_how_to_go_on_and_only_what_is_true(

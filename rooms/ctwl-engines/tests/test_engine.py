@@ -1,5 +1,7 @@
 """An engine says of itself what pages, the Makefile and ``ctwl-encode plan`` ask for."""
 
+import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -7,6 +9,18 @@ import pytest
 from ctwl_engines.engine import engines
 
 ROOT = Path(__file__).parents[3]
+
+
+def test_the_tests_of_llama_cpp_install_what_the_extra_does() -> None:
+    extras = tomllib.loads((ROOT / "rooms/ctwl-engines/pyproject.toml").read_text())["project"]["optional-dependencies"]
+    install = (ROOT / "rooms/ctwl-engines/tests/llama/install.sh").read_text()
+    assert all(f"'{requirement}'" in install for requirement in extras["llama-cpp"])
+
+
+@pytest.mark.parametrize("folder", engines())
+def test_what_switches_the_mark_off_is_a_part_of_a_body_in_json(folder: str) -> None:
+    body = json.loads(f"{{{engines()[folder].switch}}}")
+    assert {"ctwl_strategy": "off"} in (body, *body.values())
 
 
 @pytest.mark.parametrize("folder", engines())

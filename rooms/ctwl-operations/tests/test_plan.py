@@ -107,10 +107,10 @@ def test_the_budget_of_the_evidence_is_told() -> None:
         "200 tokens, in nats: choice 240.0, decided by the mark 110.0; a reader is expected to see 37.0 of it",
         "first tokens 6.0, bridge 4.0. Lost after: repeats 10.0, reader 63.0",
         f"A reader of all codes needs {needs(1 << 20, 1 - NUMBERS.search.registered_share)}.",
-        f"with 64 nonces needs {needs(64)}.",
+        f"A reader of the 64 codes of one model version needs {needs(64)}.",
     ):
         assert said in told, told
-    assert f"with 8 nonces needs {needs(8)}" in " ".join(sentences(result(30, 31, nonces=8)))
+    assert f"the 8 codes of one model version needs {needs(8)}" in " ".join(sentences(result(30, 31, nonces=8)))
     (many, level, codes, tests), (few, *_) = ([float(n) for n in re.findall(r"\d+\.\d", needs(k))] for k in (64, 8))
     assert many - few == pytest.approx(math.log(64 / 8), abs=0.11)
     assert level == pytest.approx(-math.log(NUMBERS.search.level), abs=0.051)

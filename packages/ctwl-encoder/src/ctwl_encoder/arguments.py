@@ -30,7 +30,7 @@ def add_options(group: _ActionsContainer, model: type[Options], names: Collectio
             switched = "false" if field.default else "true"
             group.add_argument(flag, dest=name, action="store_const", const=switched, help=help_text)
             continue
-        if field.default not in (None, {}):
+        if not field.is_required() and field.default not in (None, {}):
             help_text += f" (default {field.default})"
         metavar = {int: "N", float: "X", str: "FILE", Strategy: "NAME", dict: "NAME=N"}[kind]
         # Alone, --version is how other programs are asked for their own.

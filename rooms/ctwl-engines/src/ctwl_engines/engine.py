@@ -24,6 +24,9 @@ class Engine:
         tests: its folder in the tests of this package, and its name in the Makefile: ``make test-NAME``.
         starts: how a server starts with the plug-in, in Markdown.
         command: the first words of the command that starts a server.
+        switch: what switches the mark off in the body of a request.
+        counters: where its counters are, in Markdown.
+        unmarked: how to start a server that marks nothing, in Markdown.
         variables: the environment variables that the plug-in reads, and what holds where one is not set.
         start: writes the whole command; None where ``ctwl-encode plan`` prints none.
     """
@@ -32,6 +35,9 @@ class Engine:
     tests: str
     starts: str
     command: str
+    switch: str
+    counters: str
+    unmarked: str
     variables: Mapping[Variable, str] = field(default_factory=dict)
     start: Start | None = None
 

@@ -83,7 +83,7 @@ def in_words(budget: Budget, nonces: int) -> list[str]:
         f"Evidence of a text of {budget.tokens:.0f} tokens, in nats: {choice}decided by the mark {budget.decided:.1f}; "
         f"a reader is expected to see {budget.read:.1f} of it.",
         f"Lost before: first tokens {budget.first:.1f}, bridge {budget.bridge:.1f}. Lost after: repeats "
-        f"{budget.repeats:.1f}, reader {budget.reader:.1f}, less by a model that is nearer to yours.",
+        f"{budget.repeats:.1f}, reader {budget.reader:.1f}. A reader whose model is more like yours loses less.",
         f"A reader of all codes needs {needs(1 << BEACON_BITS, 1 - NUMBERS.search.registered_share)}.",
-        f"One who asks for one model version with {nonces} nonces needs {needs(nonces)}.",
+        f"A reader of the {nonces} codes of one model version needs {needs(nonces)}.",
     ]

@@ -265,7 +265,7 @@ def _convert_once(source: Path, files: ProxyFiles, proxy: object) -> None:
             with made(files.vocab) as vocab, made(files.merges) as merges:
                 gguf.write_tokenizer(source, vocab, merges)
             if files.weights is not None and isinstance(proxy, ProxyModel):
-                log.warning("converting %s once, about 5 seconds ...", name)
+                log.warning("converting %s once, seconds to a minute ...", name)
                 with made(files.weights) as weights:
                     gguf.write_tensors(source, weights, proxy.architecture)
     except FileUnwritable as error:

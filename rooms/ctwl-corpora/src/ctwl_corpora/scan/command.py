@@ -172,7 +172,7 @@ def _progress(*, quiet: bool) -> Iterator[Watch]:
                 part = "the documents are being counted"
                 if total is not None:
                     part = f"{100 * done / max(total, 1):.0f} % of {total:,} documents are read"
-                note(f"ctwl-decode: {description}; {part}")
+                note(f"ctwl-decode: {part}; in the results so far: {description}")
 
         yield watch
 

@@ -7,4 +7,7 @@ ENGINE = Engine(
     tests="llama",
     starts="the command `ctwl-llama-server`, or a logits processor in Python",
     command="ctwl-llama-server",
+    switch='"ctwl_strategy": "off"',
+    counters="none; use the log",
+    unmarked="start `python -m llama_cpp.server`, without the options of CTWL",
 )

@@ -11,6 +11,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from pydantic import Field
+
 from ctwl_encoder.arguments import add_options, asked_options, check_version
 from ctwl_encoder.errors import ExtraMissing
 from ctwl_encoder.options import BeaconOptions, MarkingOptions
@@ -30,6 +32,7 @@ _TEMPERATURE = 0.8
 
 _EPILOG = """\
 all other options are those of llama-cpp-python's own server: python -m llama_cpp.server --help
+to serve without a mark, start that one
 
 examples:
   ctwl-llama-server --provider 42 --version 3 --model model.gguf --n_ctx 4096
@@ -42,11 +45,19 @@ what --clients leaves to them, clients have in the bodies of their requests, amo
 """
 
 
+class _Record(BeaconOptions):
+    """What the help says of the record."""
+
+    provider: int = Field(
+        ..., description="provider, 0 to 1023; nobody owns 0; it is needed, unless --clients leaves it to requests"
+    )
+
+
 def _parser() -> argparse.ArgumentParser:
     what = "Serve a GGUF model with llama-cpp-python; all that it writes carries a record."
     parser = command_parser(_PROG, what, _EPILOG, PROXY, version="--about")
     parser.allow_abbrev = False
-    add_options(parser.add_argument_group("record"), BeaconOptions, BeaconOptions.model_fields)
+    add_options(parser.add_argument_group("record"), _Record, _Record.model_fields)
     add_options(parser.add_argument_group("marking"), MarkingOptions, MarkingOptions.model_fields)
     policy = parser.add_argument_group("policy")
     clients = Policy.model_fields["clients"].description
@@ -104,7 +115,7 @@ def serve(options: dict[str, Any], arguments: Sequence[str]) -> None:
         from .processor import CTWLLogitsProcessor, mark_all
     except ImportError as error:
         raise ExtraMissing(
-            f"there is no {error.name or error}; install the server with: pip install 'llama-cpp-python[server]'"
+            f"there is no {error.name or error}; install the server with: pip install 'ctwl-engines[llama-cpp]'"
         ) from error
     begin(Policy(**options), note)
     load, create = LlamaProxy.load_llama_from_model_settings, engine.create_app

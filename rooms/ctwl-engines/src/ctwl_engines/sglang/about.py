@@ -11,5 +11,8 @@ ENGINE = Engine(
     tests="sglang",
     starts="an entry point that SGLang loads; the variable `CTWL_POLICY`",
     command="sglang serve",
+    switch='"custom_params": {"ctwl_strategy": "off"}',
+    counters="`/metrics`, with `--enable-metrics`",
+    unmarked="leave `CTWL_POLICY` out",
     variables={POLICY: "its texts carry nothing"},
 )

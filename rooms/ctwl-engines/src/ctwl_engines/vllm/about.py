@@ -23,6 +23,9 @@ ENGINE = Engine(
     tests="vllm",
     starts="entry points that vLLM loads; the object `ctwl` in its configuration",
     command="vllm serve",
+    switch='"vllm_xargs": {"ctwl_strategy": "off"}',
+    counters="`/metrics`, with the variable `PROMETHEUS_MULTIPROC_DIR`",
+    unmarked="leave the object `ctwl` out",
     variables={
         Variable(
             "PROMETHEUS_MULTIPROC_DIR", "an empty folder, in which the processes of a vLLM server share their counters"
