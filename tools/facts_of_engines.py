@@ -30,9 +30,15 @@ def _names() -> str:
     return f"{', '.join(others)} and {last}"
 
 
-def _extras() -> str:
+def _by_extra() -> dict[str, list[str]]:
     project = tomllib.loads((ROOM / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return ", ".join(f"`ctwl-engines[{extra}]`" for extra in project["optional-dependencies"])
+    return dict(project["optional-dependencies"])
+
+
+def _llama_cpp() -> str:
+    """The version that the extra installs."""
+    (requirement,) = _by_extra()["llama-cpp"]
+    return requirement.replace("[server]==", " ")
 
 
 def _table() -> str:
@@ -71,7 +77,8 @@ def _refusal() -> str:
 FACTS: dict[str, Callable[[], str]] = {
     "engines": _names,
     "engine-links": lambda: ", ".join(_links().values()),
-    "engine-extras": _extras,
+    "engine-extras": lambda: ", ".join(f"`ctwl-engines[{extra}]`" for extra in _by_extra()),
+    "llama-cpp": _llama_cpp,
     "engine-table": _table,
     "engine-rollout": _rollout,
     "engine-variables": _variables,
