@@ -69,7 +69,7 @@ def test_the_budget_in_a_log_counts_the_declared_nonces(tmp_path: Path, capsys: 
         line = log.write([begun])
         log.write([finished(begun, line, {None: 90}, 0.9, Evidence(decided=90.0, repeats=10.0, reader=50.0))])
         main(["audit", str(tmp_path / "log")])
-        assert f"one model version with {count} nonces needs" in capsys.readouterr().out
+        assert f"the {count} codes of one model version needs" in capsys.readouterr().out
 
 
 def test_private_profiles_do_not_ask_the_registry() -> None:

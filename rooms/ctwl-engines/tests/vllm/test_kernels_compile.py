@@ -8,6 +8,8 @@ import pytest
 
 pytest.importorskip("triton", reason="the kernels are tested in the environment of vLLM: make test-vllm")
 
+pytestmark = pytest.mark.slow
+
 COMPILE = """
 import triton
 from triton.backends.compiler import GPUTarget
