@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from ctwl_protocol import CTWLError, canonical, secret_file
+from ctwl_protocol import CTWLError, canonical, environment, secret_file
 from ctwl_protocol.errors import RegistryError
 from ctwl_protocol.registry import Envelope, Trusted, keys, load_trusted, update_trusted
 from ctwl_protocol.registry.store import save_trusted
@@ -106,6 +106,12 @@ def quick_scrypt() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(secret_file, "_LOG_N", 1)
         yield
+
+
+@pytest.fixture
+def passphrase(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that opens secret files is set."""
+    monkeypatch.setenv(environment.PASSPHRASE.name, "open sesame")
 
 
 @pytest.fixture

@@ -34,12 +34,7 @@ from ctwl_protocol.registry import bundled
 PUBLIC = get_profile("org.ctwl.smollm2-135m.1")
 OWN = new_private("com.example.mark.1", PUBLIC)
 
-pytestmark = pytest.mark.usefixtures("quick_scrypt")
-
-
-@pytest.fixture(autouse=True)
-def passphrase(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(environment.PASSPHRASE.name, "open sesame")
+pytestmark = pytest.mark.usefixtures("quick_scrypt", "passphrase")
 
 
 def test_a_private_profile_has_the_numbers_of_another_and_a_key_and_a_name_of_its_own() -> None:

@@ -20,21 +20,9 @@ from ctwl_operations.profile.model_folder import read_model
 from ctwl_operations.profile.splitting import find_rule
 from ctwl_operations.registry import drafts
 from ctwl_protocol import Profile, environment, get_profile
-from ctwl_protocol.errors import (
-    CTWLError,
-    ProfileMalformed,
-    ProxyMalformed,
-    ProxyNotFound,
-)
+from ctwl_protocol.errors import CTWLError, ProfileMalformed, ProxyMalformed, ProxyNotFound
 from ctwl_protocol.profile import GPT2, STANDARD, Llama, ProxyModel
-from ctwl_protocol.profile.private import (
-    certificate_of,
-    certified,
-    commitment,
-    for_user,
-    new_private,
-    write_private,
-)
+from ctwl_protocol.profile.private import certificate_of, certified, commitment, for_user, new_private, write_private
 from ctwl_protocol.registry import Envelope, bundled
 from ctwl_protocol.registry.keys import test_key as key_for_tests
 from ctwl_protocol.text.splitting import SPLITS, build_bpe
@@ -42,12 +30,7 @@ from ctwl_protocol.text.splitting import SPLITS, build_bpe
 PUBLIC = get_profile("org.ctwl.smollm2-135m.1")
 OWN = new_private("com.example.mark.1", PUBLIC)
 
-pytestmark = pytest.mark.usefixtures("quick_scrypt")
-
-
-@pytest.fixture(autouse=True)
-def passphrase(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(environment.PASSPHRASE.name, "open sesame")
+pytestmark = pytest.mark.usefixtures("quick_scrypt", "passphrase")
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:

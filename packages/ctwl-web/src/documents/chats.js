@@ -286,7 +286,7 @@ function varied(records) {
   }
   const sure = new Map([...places].filter(([, texts]) => texts.length >= LEAST && SHARE * texts.filter(isPiece).length >= texts.length));
   if (sure.size === 0) {
-    whole(places.get(JSON.stringify(["", SAID])) ?? []);
+    whole(places.get(JSON.stringify(["", SAID])) ?? []); // events of plain text whose spaces are lost look like no pieces; refuse them
     return [[], records];
   }
   const told = [...sure.values()].flatMap((texts) => {

@@ -433,7 +433,7 @@ def _varied(records: list[dict[str, Any]]) -> tuple[list[str], list[dict[str, An
         if len(texts) >= _LEAST and _SHARE * sum(map(_is_piece, texts)) >= len(texts)
     }
     if not sure:
-        _joined(places.get((_SAID,), []))
+        _joined(places.get((_SAID,), []))  # events of plain text whose spaces are lost look like no pieces; refuse them
         return [], records
     told = [told for text in sure.values() for told in (_of_call(text) if text.startswith("{") else []) or [text]]
     return told, [record for record in records if not any(place in sure for place, _ in _strings(record))]
