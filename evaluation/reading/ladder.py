@@ -1,6 +1,6 @@
 """What does each reader of the ladder find: ranks alone, the proxy LM, larger language models?
 
-Real models write articles; the texts are those of ``models.py``. Each is read in its first tokens by ranks alone
+Real models answer; the texts are those of ``models.py``. Each is read in its first tokens by ranks alone
 (``--light``), by the proxy LM, and by each of the larger models in the proxy LM's place, which has not seen the prompt:
 the one that wrote the text, and others (``--strong``). Found: with the right code, at the default level, for a
 registered provider, unedited and with a share of the words replaced by synonyms.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import product
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -62,28 +63,29 @@ def kept(name: str, read: Read, text: str) -> tuple[int | None, float]:
 
 @experiment(
     quick={"texts": 1, "tokens": 60, "writers": "smollm2", "models": "smollm2", "passages": 2},
-    takes="human", texts=16, tokens=200, kind="articles", writers="qwen2.5-coder-0.5b qwen2.5-coder-1.5b",
-    models="qwen2.5-coder-0.5b qwen2.5-coder-1.5b", temperatures="0.7", passages=40, length=200, longest=400, batch=32,
+    takes="human", texts=16, tokens=200, kinds="articles chat", writers="qwen2.5-coder-0.5b qwen2.5-coder-1.5b",
+    models="qwen2.5-coder-0.5b qwen2.5-coder-1.5b", temperatures="0.7", passages=40, length=200, longest=200, batch=32,
     seed=1,
 )  # fmt: skip
 def main(options: Options) -> Result:
     """Run the experiment; ``longest`` is what the texts were written with."""
     public, written = reader(), list[tuple[dict[str, Any], list[tuple[str, int]]]]()
-    for writer in options.writers.split():
-        prompts = prompts_of(writer, options.kind, options.texts)
+    for writer, kind in product(options.writers.split(), options.kinds.split()):
+        prompts = prompts_of(writer, kind, options.texts)
         for temperature in map(float, options.temperatures.split()):
             top_p = TEMPERATURES[temperature]
             writing = Writing(writer, temperature, top_p, options.longest, seed=options.seed, batch=options.batch)
             parts = [answer.parts.get(options.tokens) for answer in writing.answers(prompts)]
             texts = [(part.text, part.beacon.code) for part in parts if part is not None]
-            written.append(({"writer": writer, "temperature": temperature, "top-p": top_p}, texts))
+            where = {"writer": writer, "kind": kind, "temperature": temperature, "top-p": top_p}
+            written.append((where, texts))
     human = [file.read_text(encoding="utf-8") for file in options.files]
     rng = np.random.default_rng(options.seed)
     people = passages(public.proxy.tokenizer, human, options.passages, rng, options.length, options.length)
     rows, alarms = [], []
     for name, read in readers(public, options.models.split()):
         for where, texts in written:
-            title, found = f"{where['writer']} by {name}", dict[str, Any]()
+            title, found = f"{where['kind']} of {where['writer']} by {name}", dict[str, Any]()
             for share in SHARES:
                 edited = [reworded(share, text, np.random.default_rng(i)) for i, (text, _) in enumerate(texts)]
                 right = [

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ctwl_protocol import Beacon
 from ctwl_protocol.numbers import NUMBERS
+from ctwl_protocol.text.normalization import WHITE_SPACE
 
 from ..search.candidates import Candidate
 from ..search.finding import Finding
@@ -152,7 +153,7 @@ class Assembler:
         first, last = self._tokens_of(span, finding)
         return Span(
             start=int(starts[first]),
-            end=len(text[: starts[last]].rstrip()) if last < tokens else int(starts[last]),
+            end=len(text[: starts[last]].rstrip(WHITE_SPACE)) if last < tokens else int(starts[last]),
             tokens=last - first,
             code=span.code,
             **self.interpreter.beacon(span.code),
