@@ -227,7 +227,7 @@ def test_an_audit_sums_by_day_and_policy_and_finds_gaps(tmp_path: Path, capsys: 
         "Evidence of a text of 100 tokens, in nats: decided by the mark 90.0; a reader is expected to see 30.0" in told
     )
     assert "Lost before: first tokens 0.0, bridge 10.0. Lost after: repeats 10.0, reader 50.0" in told
-    assert f"6 texts by race 0.5, provider 42, version 3, profile {PROFILE}" in told
+    assert f"texts marked: 6, race 0.5, provider 42, version 3, profile {PROFILE}" in told
     assert main(["audit", "--json", str(path)]) == 0
     days = json.loads(capsys.readouterr().out)["days"]
     assert [day["policy"] for day in days] == sorted({policy(path).digest, policy(path, clients="off").digest})

@@ -405,6 +405,7 @@ def test_what_is_pasted_says_what_was_measured(given: Result, marking: dict[str,
     asked = {"provider": 42, "version": 3, **marking}
 
     words = shlex.split(snippets["ctwl-encode"])
+    words.remove("--chat")  # as it was measured
     told = dict(zip(words[1:-1:2], words[2::2], strict=True))
     assert words[0] == "ctwl-encode" and told["--model"] == model
     assert {name: told[f"--{name}"] for name in asked} == {name: str(value) for name, value in asked.items()}
@@ -438,6 +439,7 @@ def test_what_is_pasted_says_what_was_measured(given: Result, marking: dict[str,
         ({"repetition_penalty": 1.2}, "--repetition-penalty 1.2", "penalty=1.2", '"repetition_penalty": 1.2'),
         ({"max_new_tokens": 333}, "--max-new-tokens 333", "max_new_tokens=333", ""),
         ({"temperature": 0.0}, "", "do_sample=False", '"temperature": 0.0'),
+        ({"chat": False}, "0.8 'The harvest", "", ""),
     ],
 )
 def test_all_that_was_asked_for_is_pasted(

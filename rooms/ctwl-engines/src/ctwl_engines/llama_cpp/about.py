@@ -9,5 +9,5 @@ ENGINE = Engine(
     command="ctwl-llama-server",
     switch='"ctwl_strategy": "off"',
     counters="none; use the log",
-    unmarked="start `python -m llama_cpp.server`, without the options of CTWL",
+    unmarked="start `python -m llama_cpp.server`, with the other options as they are",
 )

@@ -95,14 +95,14 @@ def _lines(streams: Sequence[BinaryIO]) -> Iterator[bytes]:
 
 
 def _in_words(summary: Summary) -> Iterator[str]:
-    yield f"{summary.lines:,} lines of {summary.processes:,} processes, {summary.first} to {summary.last}"
+    yield f"lines: {summary.lines:,}, processes: {summary.processes:,}, from {summary.first} to {summary.last}"
     yield from _gaps(summary)
     yield ""
     yield _row("day", "policy", "marked", "unmarked", "ended", "expected", "tokens", "in marked places")
     left = Counter[str]()
     for (day, policy), sums in sorted(summary.days.items()):
         left.update(sums.left)
-        found, marked = _share(sums.expected_found, sums.ended), _share(sums.marked, sums.tokens)
+        found, marked = f"{sums.expected_found:,.1f}", _share(sums.marked, sums.tokens)
         texts = (f"{count:,}" for count in (sums.marked_texts, sums.unmarked_texts, sums.ended))
         yield _row(day, policy, *texts, found, f"{sums.tokens:,}", marked)
     yield "expected: of the texts that ended, how many a reader may be expected to find"
@@ -111,7 +111,7 @@ def _in_words(summary: Summary) -> Iterator[str]:
     yield ""
     for (profile, provider, version, strategy, strength), count in sorted(summary.written.items()):
         how = f"{strategy} {strength:g}" if strength else strategy
-        yield f"written: {count:,} texts by {how}, provider {provider}, version {version}, profile {profile}"
+        yield f"texts marked: {count:,}, {how}, provider {provider}, version {version}, profile {profile}"
     for reason, count in summary.unmarked.most_common():
         yield f"texts not to be marked: {count:,}, {reason}"
     for reason, count in left.most_common():
@@ -133,7 +133,8 @@ def _most_nonces(summary: Summary) -> int:
 def _gaps(summary: Summary) -> Iterator[str]:
     for gap in summary.gaps:
         between = f"between {gap.after} and {gap.before}" if gap.after else f"before {gap.before}"
-        yield f"missing: lines {gap.first} to {gap.last} of process {gap.process}, {between}"
+        lines = f"line {gap.first}" if gap.first == gap.last else f"lines {gap.first} to {gap.last}"
+        yield f"missing: {lines} of process {gap.process}, {between}"
     for count, what in (
         (summary.broken, "lines cannot be read"),
         (summary.repeated, "lines stand twice, or after later ones of their process"),

@@ -6,6 +6,7 @@ The numbers of measures are those that summaries of the code quote (docs/complia
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -50,21 +51,18 @@ class Evidence:
     numbers: Source
     figures: Figures
 
-    def strategies(self) -> list[str]:
-        """The strategies that the log shows, the commonest first."""
-        written = sorted(self.log.data["written"], key=lambda each: -each["texts"])
-        return list(dict.fromkeys(each["strategy"] for each in written))
+    def ways(self) -> list[str]:
+        """How the log's texts were marked, a strategy with its strength, as the plan names it; the commonest first."""
+        counts = Counter[str]()
+        for each in self.log.data["written"]:
+            counts[each["strategy"] + ("" if each["strength"] is None else f" {each['strength']:g}")] += each["texts"]
+        return [way for way, _ in counts.most_common()]
 
     def row(self) -> str | None:
-        """The pointer to the plan's row of the commonest strategy; None where the plan did not measure it.
-
-        Of several rows it is the recommended one, if that has the strategy, else the first.
-        """
-        chosen = self.plan.value("/recommendation/place")
-        places = sorted(range(len(self.plan.data["rows"])), key=lambda place: place != chosen)
-        for strategy in self.strategies()[:1]:
-            for place in places:
-                if str(self.plan.value(f"/rows/{place}/name")).partition(" ")[0] == strategy:
+        """The pointer to the plan's row of the commonest way; None where the plan did not measure it."""
+        for way in self.ways()[:1]:
+            for place in range(len(self.plan.data["rows"])):
+                if self.plan.value(f"/rows/{place}/name") == way:
                     return f"/rows/{place}"
         return None
 
@@ -92,10 +90,7 @@ def measures(given: Evidence) -> list[Measure]:
         ),
         _effective(given),
         _reliable(given),
-        Measure(
-            "Robust against common changes", "open", "",
-            "Neither file measures it. Change texts of your own as people do, and count how many are still found.",
-        ),
+        _robust(given),
         _quality(given),
         Measure(
             "Interoperable detection (3.4, by 2 February 2027)", "partly",
@@ -115,12 +110,12 @@ def _watermark(given: Evidence) -> Measure:
     marked, unmarked = (show(given.log, f"/totals/{each}", "{:,}") for each in ("marked_texts", "unmarked_texts"))
     why = ", ".join(f"{show(given.log, f'/unmarked/{each}', '{:,}')} {each}" for each in given.log.data["unmarked"])
     ways = ", ".join(_written(given))
-    shows = f"{marked} texts were to be marked ({ways}), and {unmarked} texts were not{why and ': '}{why}."
+    shows = f"Texts that were to be marked: {marked} ({ways}). Texts that were not: {unmarked}{why and f' ({why})'}."
     remains = []
     if total["unmarked_texts"]:
         remains.append("Say why texts may be written without a mark for these reasons, and whether they are exempt.")
-    if len(given.strategies()) > 1:
-        remains.append("Texts were written by several strategies; the plan's figures below are those of the commonest.")
+    if len(given.ways()) > 1:
+        remains.append("Texts were marked in several ways; the plan's figures below are those of the commonest.")
     if not total["marked_texts"]:
         remains.append("No marked text is in the log.")
     state: State = "open" if not total["marked_texts"] else "partly" if remains else "shown"
@@ -170,9 +165,7 @@ def _effective(given: Evidence) -> Measure:
     if given.log.data["without_end"]:
         shows += f" {show(given.log, '/without_end', '{:,}')} have no end in the log, and are not judged."
     if row is None:
-        return Measure(
-            name, "partly", shows, "The plan did not measure the strategy of the log. Run it with that strategy."
-        )
+        return Measure(name, "partly", shows, f"{_not_measured(given)} Run it at the temperature that you serve.")
     at = f"{row}/effect/found"
     found_shown, trials_shown = (show(given.plan, f"{at}/{each}", "{:d}") for each in ("successes", "trials"))
     low, high = (show(given.plan, f"{at}/{each}", "{:.0%}") for each in ("low", "high"))
@@ -203,10 +196,31 @@ def _reliable(given: Evidence) -> Measure:
     )  # fmt: skip
 
 
+def _robust(given: Evidence) -> Measure:
+    name, show, row = "Robust against common changes", given.figures.show, given.row()
+    if row is None:
+        return Measure(name, "open", "", _not_measured(given))
+    found = []
+    for place in range(2):  # the shares that a plan measures
+        at = f"{row}/effect/edited/{place}"
+        share = show(given.plan, f"{at}/0", "{:.0%}")
+        right, trials = (show(given.plan, f"{at}/1/{each}", "{:d}") for each in ("successes", "trials"))
+        found.append(f"after {share} of the words were replaced in {right} of {trials} texts")
+    return Measure(
+        name, "partly", f"Measured: found {', '.join(found)}.",
+        "Chance drew the words. Change texts of your own as people do, and count how many are still found.",
+    )  # fmt: skip
+
+
+def _not_measured(given: Evidence) -> str:
+    ways = given.ways()[:1]
+    return f"The plan did not measure {ways[0]}, as most texts are marked." if ways else "No text was marked."
+
+
 def _quality(given: Evidence) -> Measure:
     name, show, row = "Quality of the text is kept", given.figures.show, given.row()
     if row is None:
-        return Measure(name, "open", "", "The plan did not measure the strategy of the log.")
+        return Measure(name, "open", "", _not_measured(given))
     mean, low, high = (show(given.plan, f"{row}/effect/change/{each}", "{:+.3f}") for each in ("mean", "low", "high"))
     cost = show(given.plan, f"{row}/effect/cost", "{:.2f}")
     return Measure(

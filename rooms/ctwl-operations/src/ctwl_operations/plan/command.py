@@ -183,7 +183,7 @@ def _is_at_hand(profile: str) -> bool:
 
 def _expect(seconds: float) -> None:
     minutes = max(1, round(seconds / 60))
-    note(f"ctwl-encode plan: this takes at most about {minutes} minute{'s' * (minutes > 1)}; fewer --texts take less")
+    note(f"ctwl-encode plan: this takes about {minutes} minute{'s' * (minutes > 1)}; fewer --texts take less")
 
 
 @contextmanager

@@ -45,7 +45,8 @@ def _command(result: Result, options: GenerationOptions, marking: Mapping[str, A
     words = ["ctwl-encode"]
     for name, value in {**asked, **marking}.items():
         words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
-    return shlex.join([*words, "The harvest this year"])
+    prompt = ["--chat", "Write an article about how bread is made."] if settings.chat else ["The harvest this year"]
+    return shlex.join(words + prompt)
 
 
 def _transformers(model: str, options: GenerationOptions, marking: Mapping[str, Any]) -> str:
