@@ -6,8 +6,7 @@
  * it has any, and what its code printed.
  */
 import { wordsOf } from "./html.js";
-import { fromBase64 } from "./mail.js";
-import { LONG, SENTENCE, others, prose, sizeOf, wordsApart } from "./prose.js";
+import { LONG, SENTENCE, others, prose, sizeOf, uncoded, wordsApart } from "./prose.js";
 import { DocumentRefused, sound } from "./refused.js";
 
 const WRITERS = new Set("assistant model ai bot gpt chatgpt claude gemini copilot llm llama mistral qwen deepseek grok".split(" "));
@@ -38,8 +37,8 @@ const UNSAID = ["tool", "function", ...THOUGHTS];
 const IS_THOUGHT = ["thought", "isThought"];
 /** Begins JSON, or a stream of it, in a string. */
 const PACKED = /^\s*(?:[{[]|(?:data|event): ?)/;
-/** The same in base64, as programs keep what a server sent. */
-const CODED = /"((?:eyJ|ew[o0]|W3s|ZGF0YT|ZXZlbn)[A-Za-z0-9+/]{40,}={0,2})"/g;
+/** What may be text in base64, as programs keep what a server sent. */
+const CODED = /"([A-Za-z0-9+/]{43,}={0,2})"/g;
 /** A line of a stream that has no record. */
 const FIELD = /^(?:event|id|retry)?:.*/gm;
 const ESCAPE = /(?:\\u[0-9A-Fa-f]{4})+|\\["\\/bfnrt]/g;
@@ -71,7 +70,8 @@ const joined = (texts) => texts.filter((text) => text !== "").join("\n\n");
  * `{text, left}`; all of JSON that is no chat. Refused as `document-refused` where it has messages of people, and none
  * of a model.
  */
-export function ofChat(text) {
+export function ofChat(given) {
+  const text = given.replace(CODED, jsonIn);
   const values = valuesIn(text);
   const [words, rest] = wordsIn(values);
   if (words === null) return { text: values.length > 0 ? unescaped(text).toWellFormed() : text, left: [] };
@@ -170,8 +170,7 @@ function printedBy({ text, data }) {
  * The whole text as a value; or the value in each line, and the prose between; or values behind each other. There are none
  * where other words hold a part of the text.
  */
-function valuesIn(given) {
-  const text = given.replace(CODED, uncoded);
+function valuesIn(text) {
   const whole = valueOf(text);
   if (whole !== undefined) return [whole];
   const parts = Array.from(text.matchAll(PART), ([line, kind, written]) => [line, valueOf(written), kind === THOUGHT ? "reasoning" : kind]);
@@ -192,14 +191,11 @@ function valuesIn(given) {
 /** The records of a text that has nothing between them, not even lines. */
 const behindEachOther = (text) => valueOf(`[${text.replace(NEXT, (found) => (found[0] === '"' ? found : "},{"))}]`) ?? [];
 
-/** The JSON that a string in JSON is in base64, or the string of other text. */
-function uncoded(whole, letters) {
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(fromBase64(letters));
-    return valueOf(text) === undefined ? JSON.stringify(text) : text;
-  } catch {
-    return whole;
-  }
+/** The JSON that a string in JSON is in base64, or the string of other text, of a page its words. */
+function jsonIn(whole, letters) {
+  const text = uncoded(letters);
+  if (text === null || valueOf(text) !== undefined) return text ?? whole;
+  return JSON.stringify(text.includes("</") ? wordsOf(text) : text);
 }
 
 /** The data of server-sent events without JSON, where a text is nothing else. */
@@ -366,7 +362,7 @@ function alone(value) {
 function unpacked(words, who) {
   if (isPerson(who) || !PACKED.test(words)) return words;
   try {
-    return wordsIn(valuesIn(words))[0] || words;
+    return wordsIn(valuesIn(words.replace(CODED, jsonIn)))[0] || words;
   } catch (error) {
     if (error instanceof DocumentRefused) return words;
     throw error;

@@ -39,9 +39,9 @@ const ARGUMENT = /(?:[(,]\s*|\sdata-sid=)["']#?([^"'\s]{1,80})["']/g;
 const SHOWN_LATER = new Map([["t", "="], ["aside", "epub:type"]]);
 /** Whether words of a drawing begin at a place of their own, as those of a line do. */
 const PLACED = /\s(?:x|y|dy)\s*=/i;
-const FRAMED = words("iframe frame object embed");
-/** The address of a page that is the page itself. */
-const PAGE = /^\s*data:(?:text\/(?:html|plain)|application\/xhtml\+xml)([^,]*),([^]*)/i;
+const FRAMED = words("iframe frame object embed img");
+/** The address of a page or a drawing that is that itself. */
+const PAGE = /^\s*data:(?:text\/(?:html|plain)|application\/xhtml\+xml|image\/svg\+xml)([^,]*),([^]*)/i;
 const CODE = /%([0-9a-f]{2})/gi;
 /** Begins words of XML in which no sign has another meaning. */
 const LITERAL = "<![CDATA[";

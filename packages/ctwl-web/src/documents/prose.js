@@ -1,9 +1,14 @@
 /** How much of a text there is, and what of it says something. */
+import { fromBase64 } from "./mail.js";
 
 /** Words of a text that is not left out silently. */
 export const LONG = 25;
 /** Words of a line or a string that says something; fewer are a name, a title, a path. */
 export const SENTENCE = 8;
+
+/** The end of a sentence: other long strings are code, or names of styles. */
+const SENTENCE_END = /\p{L}\P{L}?[.!?]\P{L}?(?:\s|$)|[\u3002\uff01\uff1f]/u;
+const BASE64 = /^[A-Za-z0-9+/]{43,}={0,2}$/;
 
 /** The words of a text, apart. */
 export const wordsApart = (text) => text.split(/\s+/).filter((word) => word !== "");
@@ -12,6 +17,20 @@ export const wordsApart = (text) => text.split(/\s+/).filter((word) => word !== 
 export function sizeOf(text) {
   const characters = /[\u2e80-\u{10ffff}]/u.test(text) ? text.length : 0;
   return Math.max(wordsApart(text).length, Math.floor(characters / 4));
+}
+
+/** Whether a string is long, and says something. */
+export const isTold = (text) => sizeOf(text) >= LONG && SENTENCE_END.test(text);
+
+/** The text that a string is in base64; null of others. */
+export function uncoded(string) {
+  if (!BASE64.test(string)) return null;
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(fromBase64(string));
+    return text.includes("\0") ? null : text;
+  } catch {
+    return null;
+  }
 }
 
 /** The sentences between lines of other kinds; none where they are too few to be a text. */

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import re
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -27,6 +29,11 @@ LONG = 25
 SENTENCE = 8
 """Words of a line or a string that says something; fewer are a name, a title, a path."""
 
+_SENTENCE = re.compile(r"[^\W\d_]\W?[.!?]\W?(?:\s|\Z)|[\u3002\uff01\uff1f]")
+"""The end of a sentence: other long strings are code, or names of styles."""
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{43,}+={0,2}")
+
 
 def plain(data: bytes) -> str:
     """The text in bytes of UTF-8.
@@ -41,6 +48,20 @@ def size(text: str) -> int:
     """The words of a text; in a script without spaces four characters are one."""
     characters = len(text) if any(character >= "\u2e80" for character in text) else 0
     return max(len(text.split()), characters // 4)
+
+
+def is_told(text: str) -> bool:
+    """Whether a string is long, and says something."""
+    return size(text) >= LONG and _SENTENCE.search(text) is not None
+
+
+def uncoded(string: str) -> str | None:
+    """The text that a string is in base64; None of others."""
+    try:
+        text = plain(base64.b64decode(string, validate=True)) if _BASE64.fullmatch(string) else None
+    except (ValueError, DecoderError):
+        return None
+    return text
 
 
 def prose(lines: Iterable[str]) -> str:

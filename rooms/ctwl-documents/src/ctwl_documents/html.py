@@ -73,9 +73,9 @@ _SHOWN_LATER = {"t": "=", "aside": "epub:type"}
 _PLACED = re.compile(r"\s(?:x|y|dy)\s*=", _ASCII)
 """Whether words of a drawing begin at a place of their own, as those of a line do."""
 
-_FRAMED = ("iframe", "frame", "object", "embed")
-_PAGE = re.compile(r"\s*data:(?:text/(?:html|plain)|application/xhtml\+xml)([^,]*),(.*)", _ASCII | re.S)
-"""The address of a page that is the page itself."""
+_FRAMED = ("iframe", "frame", "object", "embed", "img")
+_PAGE = re.compile(r"\s*data:(?:text/(?:html|plain)|application/xhtml\+xml|image/svg\+xml)([^,]*),(.*)", _ASCII | re.S)
+"""The address of a page or a drawing that is that itself."""
 
 _LITERAL = "<![CDATA["
 """Begins words of XML in which no sign has another meaning."""

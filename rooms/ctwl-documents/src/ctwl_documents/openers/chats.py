@@ -8,7 +8,6 @@ read, where it has any, and what its code printed.
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from ctwl_decoder.words import said
 
 from .. import html
 from ..budget import Budget
-from ..found import LONG, SENTENCE, Member, plain, prose, size, with_others
+from ..found import LONG, SENTENCE, Member, plain, prose, size, uncoded, with_others
 from . import opens
 
 _WRITERS = frozenset(
@@ -96,8 +95,8 @@ _IS_THOUGHT = ("thought", "isThought")
 _PACKED = re.compile(r"\s*(?:[{\[]|(?:data|event): ?)")
 """Begins JSON, or a stream of it, in a string."""
 
-_CODED = re.compile(r'"((?:eyJ|ew[o0]|W3s|ZGF0YT|ZXZlbn)[A-Za-z0-9+/]{40,}={0,2})"')
-"""The same in base64, as programs keep what a server sent."""
+_CODED = re.compile(r'"([A-Za-z0-9+/]{43,}+={0,2})"')
+"""What may be text in base64, as programs keep what a server sent."""
 
 _RECORD = re.compile(r"^.{0,80}?(\{.*\}|\[ ?\{.*\])\s*$", re.M)
 """A record in a line, or a list of them; a program may have written a date or ``data:`` before it."""
@@ -156,7 +155,7 @@ class _Piece(NamedTuple):
 @opens("chat")
 def read(data: bytes, _: Budget) -> str | Iterator[Member]:
     """What a model wrote, and other long texts; all of JSON that is no chat."""
-    text = plain(data)
+    text = _CODED.sub(_uncoded, plain(data))
     values = list(_values(text))
     words, rest = _words_in(values)
     if words is None:
@@ -170,7 +169,7 @@ def words_of(text: str) -> str | None:
     Raises:
         DocumentRefused: it has messages of people, and none of a model.
     """
-    return _words_in(list(_values(text)))[0]
+    return _words_in(list(_values(_CODED.sub(_uncoded, text))))[0]
 
 
 def _words_in(values: list[Any]) -> tuple[str | None, list[Any]]:
@@ -273,7 +272,6 @@ def _values(text: str) -> Iterator[Any]:
 
     There are none where other words hold a part of the text.
     """
-    text = _CODED.sub(_uncoded, text)
     try:
         yield json.loads(text)
         return
@@ -307,15 +305,14 @@ def _behind_each_other(text: str) -> list[Any]:
 
 
 def _uncoded(found: re.Match[str]) -> str:
-    """The JSON that a string in JSON is in base64, or the string of other text."""
-    try:
-        text = base64.b64decode(found[1], validate=True).decode()
-    except ValueError:
+    """The JSON that a string in JSON is in base64, or the string of other text, of a page its words."""
+    text = uncoded(found[1])
+    if text is None:
         return found[0]
     try:
         json.loads(text)
     except ValueError:
-        return json.dumps(text)
+        return json.dumps(html.words_of(text) if "</" in text else text)
     return text
 
 

@@ -11,7 +11,7 @@ from ctwl_decoder.words import said
 
 from .. import html
 from ..budget import Budget
-from ..found import LONG, Member, size, with_others
+from ..found import Member, is_told, uncoded, with_others
 from . import opens
 from .chats import unescaped
 
@@ -23,8 +23,11 @@ _TEXT = re.compile(
 )
 """A script that is no program, but a text, or a part of a page."""
 
-_GIVEN = re.compile(r'="([^"]*&quot;[^"]*)"')
-"""Data that an element has for a script."""
+_STYLE = re.compile(r"<style\b.*?(?:</style|\Z)", re.I | re.A | re.S)
+"""Its strings stand before and behind what elements hold."""
+
+_GIVEN = re.compile(r"""<meta\b[^<>]*|=\s*(?:"([^"]{49,})"|'([^']{49,})')""", re.I | re.A)
+"""What an attribute holds: words of a form, a description, data of a script. Those of ``meta`` are for searches."""
 
 _STRING = re.compile(
     r""""[^"\\\n]*(?:\\[\s\S][^"\\\n]*)*"?|'[^'\\\n]*(?:\\[\s\S][^'\\\n]*)*'?|`[^`\\]*(?:\\[\s\S][^`\\]*)*`?"""
@@ -33,9 +36,6 @@ _STRING = re.compile(
 
 _DATA = re.compile(r'":|","')
 """Shows that there are strings in a string."""
-
-_SENTENCE = re.compile(r"[^\W\d_]\W?[.!?]\W?(?:\s|\Z)|[\u3002\uff01\uff1f]")
-"""The end of a sentence: other long strings are code, or names of styles."""
 
 _FEW = 100
 """Characters of a page's words below which a script may be what shows its words."""
@@ -46,7 +46,7 @@ _LONG = 500
 
 @opens("html")
 def read(data: bytes, _: Budget) -> str | Iterator[Member]:
-    """The words of a page, and other long texts that are hidden or in scripts, as a text of their own.
+    """The words of a page, and other long texts that are hidden, in scripts or in attributes, as a text of their own.
 
     Raises:
         DocumentRefused: it has few, and a script shows the others.
@@ -57,9 +57,11 @@ def read(data: bytes, _: Budget) -> str | Iterator[Member]:
     if len(words) < _FEW and sum(map(len, scripts)) > (_LONG if words else 0):
         raise DocumentRefused(said("reason-script"))
     texts = [html.words_of(part) for part in hidden]
-    for data_of_script in (*scripts, *map(unescape, _GIVEN.findall(page))):
-        texts += _texts_in(data_of_script)
-    return with_others(words, (text for text in texts if size(text) >= LONG and _SENTENCE.search(text)))
+    for program in (*scripts, *_STYLE.findall(page)):
+        texts += _texts_in(program)
+    for one, two in _GIVEN.findall(page):
+        texts += _texts_of(unescape(one or two))
+    return with_others(words, filter(is_told, texts))
 
 
 def _texts_in(script: str) -> Iterator[str]:
@@ -68,8 +70,13 @@ def _texts_in(script: str) -> Iterator[str]:
         yield html.words_of(whole[1])
         return
     for string in _STRING.findall(script):
-        text = unescaped(string[1:-1].replace("\\'", "'"))
-        if _DATA.search(text):
-            yield from _texts_in(text)
-        else:
-            yield html.words_of(text) if "</" in text else text
+        yield from _texts_of(unescaped(string[1:-1].replace("\\'", "'")))
+
+
+def _texts_of(string: str) -> Iterator[str]:
+    """The texts in a string."""
+    text = uncoded(string) or string
+    if _DATA.search(text):
+        yield from _texts_in(text)
+    else:
+        yield html.words_of(text) if "</" in text else text
