@@ -2,10 +2,12 @@
  * Documents that are XML, most of them in a zip: DOCX and PPTX, OpenDocument, EPUB, FB2. What was deleted, what nobody sees,
  * and what comments say are not read.
  */
+import { toBinary } from "./binary.js";
 import { WORDS } from "./budget.js";
 import { decoded, wideByMark, wordsOf } from "./html.js";
 import { KINDS } from "./kinds.js";
 import { parse } from "./markup.js";
+import { isTold, others } from "./prose.js";
 import { DocumentRefused, sound } from "./refused.js";
 import { member } from "./zip.js";
 
@@ -16,8 +18,13 @@ const RELATED = /^word\/_rels\/[^/]*\.xml\.rels$/;
 const MOST_SPACES = 100;
 /** Values by which Word says that a property does not hold. */
 const OFF = ["0", "false", "off"];
+/** Types of cells of Excel that have words themselves. */
+const WORDS_IN_CELLS = ["str", "inlineStr"];
+/** Stands in an object that shows a formula, of which a paper has hundreds. */
+const FORMULA = [..."Equation Native"].map((letter) => `${letter}\0`).join("");
 const PART_NAME = /^[^>]*?\bpkg:name\s*=\s*["']\/([^"'<>]*)["']/;
 const PAGE = "application/xhtml+xml";
+const OTHER_PAGE = /^(?!META-INF\/)[^]*\.(?:x?html?|svg|xml)$/i;
 /** What is no chapter, though some books have it as one. */
 const PICTURE = /^image\/(?!svg)/;
 const ENCRYPTED = "META-INF/encryption.xml";
@@ -25,23 +32,31 @@ const ENCRYPTED = "META-INF/encryption.xml";
 /**
  * How a kind of XML holds words, elements by their local names: `parts`, the parts that have words, where it is packed;
  * `types`, what an Office document says of such parts, whatever their names are;
- * `files`, the documents in it whose words are a part of its text; `paragraphs`; `words`, whose text is words; `breaks`,
- * what stands for an empty element; `unread`, what is left out.
+ * `files`, the documents in it whose words are a part of its text; `others`, the parts whose long texts are texts of their
+ * own, as comments and masters of slides; `paragraphs`; `words`, whose text is words; `breaks`, what stands for an empty
+ * element; `beside`, whose text, where it is long, is a text of its own, as long attributes of any are; `unread`, what is
+ * left out.
  */
 export const DIALECTS = Object.fromEntries(
   Object.entries(KINDS).filter(([, row]) => row.dialect).map(([name, row]) => [name, dialect(KINDS[row.dialect]?.dialect ?? row.dialect)]),
 );
 
-function dialect({ parts = "(?!)", types = "(?!)", files = "(?!)", breaks, ...names }) {
-  const sets = Object.entries(names).map(([name, elements]) => [name, new Set(elements.split(" "))]);
-  const patterns = Object.entries({ parts, types, files }).map(([name, pattern]) => [name, new RegExp(`^(?:${pattern})$`)]);
+function dialect({ parts = "(?!)", types = "(?!)", files = "(?!)", others = "(?!)", breaks, beside = "", ...names }) {
+  const sets = Object.entries({ beside, ...names }).map(([name, elements]) => [name, new Set(elements.split(" "))]);
+  const patterns = Object.entries({ parts, types, files, others }).map(([name, pattern]) => [name, new RegExp(`^(?:${pattern})$`)]);
   return { breaks, ...Object.fromEntries([...patterns, ...sets]) };
 }
 
-/** The words of a document that is one file of XML. */
-export const wordsOfFlat = (bytes, dialect) => wordsOfXml(decodedXml(bytes), dialect);
+/** The words of a document that is one file of XML, and the name of its other long texts: `{text, left}`. */
+export const wordsOfFlat = (bytes, dialect) => told([wordsOfXml(decodedXml(bytes), dialect)]);
 
-/** The words of a document of Office that is one file of XML, with its parts in it or, of old ones, without. */
+/** The words of some parts, and the name of their other texts that are long: `{text, left}`. */
+function told(parts) {
+  const text = parts.map(([words]) => words).filter((words) => words !== "").join("\n\n");
+  return { text, left: others(parts.flatMap(([, beside]) => beside.filter(isTold)), () => [text]) };
+}
+
+/** The same of a document of Office that is one file of XML, with its parts in it or, of old ones, without. */
 export function wordsOfFlatOffice(bytes) {
   const xml = decodedXml(bytes);
   const parts = new Map();
@@ -49,31 +64,48 @@ export function wordsOfFlatOffice(bytes) {
     const [name, start, end] = [PART_NAME.exec(piece), piece.indexOf("<pkg:xmlData"), piece.lastIndexOf("</pkg:xmlData>")];
     if (name && start >= 0 && start < end) parts.set(name[1], `${piece.slice(start, end)}</pkg:xmlData>`);
   }
-  if (parts.size === 0) return wordsOfXml(xml, DIALECTS.docx);
-  const names = (dialect) => [...parts.keys()].filter((each) => dialect.parts.test(each)).sort((a, b) => inOrder(a, b));
-  const told = [DIALECTS.docx, DIALECTS.pptx].flatMap((dialect) => names(dialect).map((name) => wordsOfXml(parts.get(name), dialect)));
-  return told.filter((words) => words !== "").join("\n\n");
+  if (parts.size === 0) return told([wordsOfXml(xml, DIALECTS.docx)]);
+  const all = [DIALECTS.docx, DIALECTS.pptx].flatMap((dialect) => {
+    const read = [...parts.keys()].filter((each) => dialect.parts.test(each)).sort((a, b) => inOrder(a, b));
+    const beside = [...parts.keys()].filter((each) => dialect.others.test(each) && !read.includes(each));
+    const of = (names) => names.map((name) => wordsOfXml(parts.get(name), dialect));
+    return [...of(read), ...of(beside).map(([words, more]) => ["", [words, ...more]])];
+  });
+  return told(all);
 }
 
-/** The words of a document in a zip: `{text, chunks, left}`, where `chunks` are files whose words are a part of its text. */
+/**
+ * The words of a document in a zip: `{text, chunks, left}`, where `chunks` are files whose words are a part of its text, and
+ * `left` names what is not read and the other long texts.
+ */
 export async function wordsOfOffice(bytes, directory, budget, dialect) {
   const parts = [];
   const types = await typesOf(bytes, directory, budget);
   const names = [...directory.keys()].filter((each) => dialect.parts.test(each) || dialect.types.test(types.get(each) ?? ""));
-  for (const name of names.sort((a, b) => inOrder(a, b, types))) {
-    parts.push(wordsOfFlat(await member(bytes, directory, name, budget), dialect));
-  }
+  const wordsIn = async (name) => wordsOfXml(decodedXml(await member(bytes, directory, name, budget)), dialect);
+  for (const name of names.sort((a, b) => inOrder(a, b, types))) parts.push(await wordsIn(name));
   const [chunks, left] = [[], []];
-  const inside = [...directory.keys()].filter((each) => dialect.files.test(each)).sort();
-  for (const name of new Set([...(await chunksOf(bytes, directory, budget)), ...inside])) {
+  for (const name of [...directory.keys()].filter((each) => dialect.others.test(each) && !names.includes(each)).sort()) {
     try {
-      chunks.push([name, await member(bytes, directory, name, budget)]);
+      const [words, more] = await wordsIn(name);
+      parts.push(["", [words, ...more]]);
     } catch (error) {
       if (!(error instanceof DocumentRefused)) throw error;
       left.push(name);
     }
   }
-  return { text: parts.filter((words) => words !== "").join("\n\n"), chunks, left };
+  const inside = [...directory.keys()].filter((each) => dialect.files.test(each)).sort();
+  for (const name of new Set([...(await chunksOf(bytes, directory, budget)), ...inside])) {
+    try {
+      const chunk = await member(bytes, directory, name, budget);
+      if (!toBinary(chunk).includes(FORMULA)) chunks.push([name, chunk]);
+    } catch (error) {
+      if (!(error instanceof DocumentRefused)) throw error;
+      left.push(name);
+    }
+  }
+  const found = told(parts);
+  return { text: found.text, chunks, left: [...left, ...found.left] };
 }
 
 /** What an Office document says that its parts are. */
@@ -111,7 +143,7 @@ function decodedXml(bytes) {
 
 /**
  * Follows which elements are left out: by their names, or since nobody sees them. Word says of a run that it is not seen,
- * OpenDocument says it of an element, or of a style that is defined before.
+ * OpenDocument says it of an element, or of a style that is defined before. Most cells of Excel have numbers.
  */
 class Unread {
   /** How many of the open elements are left out. */
@@ -127,7 +159,8 @@ class Unread {
 
   start(name, attributes) {
     const hidden = attributes.display === "none";
-    this.#open.push(hidden || this.names.has(name) || this.#unseen.has(attributes["style-name"]));
+    const ofNumbers = name === "c" && !WORDS_IN_CELLS.includes(attributes.t);
+    this.#open.push(hidden || ofNumbers || this.names.has(name) || this.#unseen.has(attributes["style-name"]));
     this.around += this.#open.at(-1);
     if (name === "r") this.#runs.push(this.#open.length - 1);
     else if (name === "vanish" && this.#runs.length > 0 && this.around === 0 && !OFF.includes(attributes.val)) {
@@ -143,33 +176,42 @@ class Unread {
   }
 }
 
-/** The words of one part; those of notes and boxes, which are paragraphs inside others, come last. */
-function wordsOfXml(xml, { paragraphs, words, breaks, unread: names }) {
-  const [outer, inner, open] = [[], [], []];
+/** The words of one part, those of notes and boxes, which are paragraphs inside others, last; and texts that stand beside them. */
+function wordsOfXml(xml, { paragraphs, words, breaks, beside, unread: names }) {
+  const [outer, inner, open, apart, long] = [[], [], [], [], []];
   const unread = new Unread(names);
-  let inWords = 0;
+  let [inWords, aside] = [0, 0];
+  const begun = (name) => {
+    if (unread.around > 0) return [];
+    if (aside > 0) return open.at(-1).push("\n") && open.at(-1);
+    const pieces = [];
+    (beside.has(name) ? apart : open.length > 0 ? inner : outer).push(pieces);
+    return pieces;
+  };
   parse(xml, {
     start(name, attributes) {
       unread.start(name, attributes);
       if (words.has(name)) inWords++;
-      if (paragraphs.has(name)) {
-        open.push([]);
-        if (unread.around === 0) (open.length > 1 ? inner : outer).push(open.at(-1));
-      } else if (Object.hasOwn(breaks, name) && open.length > 0 && unread.around === 0) {
+      if (beside.has(name) || paragraphs.has(name)) open.push(begun(name));
+      else if (Object.hasOwn(breaks, name) && open.length > 0 && unread.around === 0) {
         const times = /^\d{1,9}$/.test(attributes.c ?? "") ? Number(attributes.c) : 1;
         open.at(-1).push(breaks[name].repeat(Math.min(times, MOST_SPACES)));
       }
+      if (beside.has(name)) aside++;
+      if (unread.around === 0) long.push(...Object.values(attributes).filter(isTold));
     },
     end(name) {
       unread.end(name);
       if (words.has(name)) inWords--;
-      if (paragraphs.has(name)) open.pop();
+      if (beside.has(name)) aside--;
+      if (beside.has(name) || paragraphs.has(name)) open.pop();
     },
     text(data) {
-      if (inWords > 0 && unread.around === 0 && open.length > 0) open.at(-1).push(data);
+      if (inWords + aside > 0 && unread.around === 0 && open.length > 0) open.at(-1).push(data);
     },
   });
-  return [outer, inner].map(joined).filter((words) => words !== "").join("\n\n");
+  const text = [outer, inner].map(joined).filter((words) => words !== "").join("\n\n");
+  return [text, [...apart.map((pieces) => pieces.join("").trim()), ...long]];
 }
 
 /** Paragraphs as a text. Where the writer set empty ones between most, these are the blank lines; else each has one after it. */
@@ -182,7 +224,7 @@ function joined(paragraphs) {
 
 /**
  * The words of a book's chapters, in the order in which they are read, and what of them is missing. Chapters to which only
- * links lead come last; tables of contents are not read.
+ * links lead come last; tables of contents are not read. Long texts in other pages and drawings are named.
  */
 export async function wordsOfBook(bytes, directory, budget) {
   const part = async (name) => decodedXml(await member(bytes, directory, name, budget));
@@ -194,17 +236,20 @@ export async function wordsOfBook(bytes, directory, budget) {
   const spine = names.map((name) => items.get(name)).filter((item) => item?.[0]);
   const encrypted = directory.has(ENCRYPTED) ? values(await part(ENCRYPTED), "CipherReference", ["URI"]) : [];
   const locked = new Set(encrypted.map(([place]) => resolved("", place)));
-  const [chapters, left] = [[], names.filter((name) => !items.has(name))];
+  const [chapters, beside, left] = [[], [], names.filter((name) => !items.has(name))];
+  const listed = new Map(spine.map(([place, ...rest]) => [resolved(listing, place), rest]));
+  const apart = [...directory.keys()].filter((name) => OTHER_PAGE.test(name) && !listed.has(name));
   let length = 0;
-  for (const [place, [properties, media]] of new Map(spine.map(([place, ...rest]) => [resolved(listing, place), rest]))) {
+  for (const [place, [properties, media]] of [...listed, ...apart.map((name) => [name, ["nav", ""]])]) {
     const page = directory.has(place) && !locked.has(place) && !PICTURE.test(media) ? await member(bytes, directory, place, budget) : left.push(place) && null;
     if (page === null) continue;
     const words = wordsOf(decoded(page), true, { contents: !properties.split(/\s+/).includes("nav") });
     length += words.length;
     sound(length <= WORDS, "large", `it has more than ${WORDS} characters`);
-    chapters.push(words);
+    (listed.has(place) ? chapters : beside).push(words);
   }
-  return { text: chapters.filter((words) => words !== "").join("\n\n"), left };
+  const text = chapters.filter((words) => words !== "").join("\n\n");
+  return { text, left: [...left, ...others(beside.filter(isTold), () => [text])] };
 }
 
 /** Some attributes of all elements of a name. */

@@ -27,7 +27,7 @@ export async function openDocument(bytes) {
 /** What opens a kind: `{text, left}` of bytes, and of a zip's directory where they are one. */
 const OPENERS = {
   epub: (bytes, { directory, budget }) => wordsOfBook(bytes, directory, budget),
-  "flat-office": (bytes) => ({ text: wordsOfFlatOffice(bytes) }),
+  "flat-office": (bytes) => wordsOfFlatOffice(bytes),
   html: (bytes) => ofPage(decoded(bytes)),
   mail: (bytes, { budget }) => wordsOfMail(bytes, budget),
   base64: (bytes, { budget, depth }) => opened(fromBase64(plain(bytes).replace(DATA, "")), budget, depth + 1),
@@ -51,7 +51,7 @@ async function opened(bytes, budget, depth) {
 
 /** The words of an office document and of the files that are a part of its text. */
 async function ofOffice(bytes, { directory, budget, depth, dialect }) {
-  if (directory === null) return { text: wordsOfFlat(bytes, dialect) };
+  if (directory === null) return wordsOfFlat(bytes, dialect);
   const { text, chunks, left } = await wordsOfOffice(bytes, directory, budget, dialect);
   const texts = [text];
   for (const [name, chunk] of chunks) {

@@ -20,7 +20,7 @@ export function sizeOf(text) {
 }
 
 /** Whether a string is long, and says something. */
-export const isTold = (text) => sizeOf(text) >= LONG && SENTENCE_END.test(text);
+export const isTold = (text) => text.length >= 2 * LONG - 1 && sizeOf(text) >= LONG && SENTENCE_END.test(text);
 
 /** The text that a string is in base64; null of others. */
 export function uncoded(string) {

@@ -52,7 +52,7 @@ def size(text: str) -> int:
 
 def is_told(text: str) -> bool:
     """Whether a string is long, and says something."""
-    return size(text) >= LONG and _SENTENCE.search(text) is not None
+    return len(text) >= 2 * LONG - 1 and size(text) >= LONG and _SENTENCE.search(text) is not None
 
 
 def uncoded(string: str) -> str | None:
@@ -71,12 +71,18 @@ def prose(lines: Iterable[str]) -> str:
 
 
 def with_others(words: str, texts: Iterable[str], told: Iterable[str] = ()) -> str | Iterator[Member]:
-    """The words of a file, and its other long texts, which stand neither in the words nor in what else is told."""
+    """The words of a file, and its other long texts, see :func:`others`."""
+    found = others(words, texts, told)
+    return iter([Member("", words), *found]) if found else words
+
+
+def others(words: str, texts: Iterable[str], told: Iterable[str] = ()) -> list[Member]:
+    """The long texts that stand neither in a file's words nor in what else is told, as one; or none."""
     ends = {text: _ends(text) for text in texts}
     wanted = set[tuple[str, ...]]().union(*ends.values())
     seen = {run for text in chain([words], told) for run in _runs(text) if run in wanted} if ends else set()
-    others = [text for text, runs in ends.items() if not runs <= seen]
-    return iter([Member("", words), Member("other texts", "\n\n".join(others))]) if others else words
+    left = [text for text, runs in ends.items() if not runs <= seen]
+    return [Member("other texts", "\n\n".join(left))] if left else []
 
 
 def _runs(text: str) -> Iterator[tuple[str, ...]]:

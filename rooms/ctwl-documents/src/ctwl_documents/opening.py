@@ -55,9 +55,14 @@ def texts_in(data: bytes, name: str, budget: Budget, depth: int = 0) -> Iterator
         else:
             text, parts = found if isinstance(found, tuple) else (found, [])
             _charge(text, budget)
-            inner = [each for part in parts for each in _inside(part, name, budget, depth)]
-            told = [text, *(each.text for each in inner if isinstance(each.text, str))]
-            left = [each for each in inner if not isinstance(each.text, str)]
+            told, left = [text], list[Found]()
+            for part in parts:
+                for each in _inside(part, name, budget, depth):
+                    is_part = isinstance(part.data, bytes) and each.name == _inner_name(part, name)
+                    if is_part and isinstance(each.text, str):
+                        told.append(each.text)
+                    else:
+                        left.append(each)
             text = "\n\n".join(filter(str.strip, told))
             if text or kind is None:
                 yield Found(name, text)
@@ -72,7 +77,7 @@ def texts_in(data: bytes, name: str, budget: Budget, depth: int = 0) -> Iterator
 
 def _inside(part: Member, name: str, budget: Budget, depth: int) -> Iterator[Found]:
     """The texts in a part of a file; words that are too many refuse themselves alone."""
-    inner = f"{name}/{part.name[: limits.NAME]}" if part.name else name
+    inner = _inner_name(part, name)
     if isinstance(part.data, bytes):
         yield from texts_in(part.data, inner, budget, depth + 1)
         return
@@ -82,6 +87,10 @@ def _inside(part: Member, name: str, budget: Budget, depth: int) -> Iterator[Fou
         yield Found(inner, part.data)
     except OverBudget as error:
         yield Found(inner, error)
+
+
+def _inner_name(part: Member, name: str) -> str:
+    return f"{name}/{part.name[: limits.NAME]}" if part.name else name
 
 
 def _opened(data: bytes, kind: Kind | None, budget: Budget) -> Opened:

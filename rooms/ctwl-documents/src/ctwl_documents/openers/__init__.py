@@ -11,7 +11,8 @@ from ..budget import Budget
 from ..found import Member
 
 Opened: TypeAlias = str | tuple[str, list[Member]] | Iterator[Member]
-"""The words in a file; or these, and files that are a part of them or missing in them; or the files in it."""
+"""The words in a file; or these, and files that are a part of them or missing in them, and texts of their own; or the
+files in it."""
 
 Opener: TypeAlias = Callable[[bytes, Budget], Opened]
 

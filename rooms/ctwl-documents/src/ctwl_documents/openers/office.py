@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,7 +21,7 @@ from ctwl_decoder.words import said
 
 from .. import html
 from ..budget import Budget, OverBudget
-from ..found import Member
+from ..found import Member, is_told, others, with_others
 from ..markup import parse
 from . import opens
 from .archives import member, open_zip
@@ -34,6 +34,12 @@ _MOST_SPACES = 100
 _OFF = ("0", "false", "off")
 """Values by which Word says that a property does not hold."""
 
+_WORDS_IN_CELLS = ("str", "inlineStr")
+"""Types of cells of Excel that have words themselves."""
+
+_FORMULA = "Equation Native".encode("utf-16-le")
+"""Stands in an object that shows a formula, of which a paper has hundreds."""
+
 _PART_NAME = re.compile(rb"""[^>]*?\bpkg:name\s*=\s*["']/([^"'<>]*)["']""")
 
 
@@ -45,24 +51,32 @@ class _Dialect:
         parts: the names of the parts that hold words, where it is packed.
         types: what an Office document says of such parts, whatever their names are.
         files: the names of the documents in it whose words are a part of its text.
+        others: the names of parts whose long texts are texts of their own, as comments and masters of slides.
         paragraphs: elements that are paragraphs.
         words: elements whose text is words; in ODF those are the paragraphs.
         breaks: what stands for an empty element.
+        beside: elements whose text, where it is long, is a text of its own; so are long attributes of any.
         unread: elements that are left out.
     """
 
     parts: re.Pattern[str]
     types: re.Pattern[str]
     files: re.Pattern[str]
+    others: re.Pattern[str]
     paragraphs: frozenset[str]
     words: frozenset[str]
     breaks: Mapping[str, str]
+    beside: frozenset[str]
     unread: frozenset[str]
 
 
+_ELEMENTS = ("paragraphs", "words", "beside", "unread")
+_NAMES = ("parts", "types", "files", "others")
+
+
 def _dialect(given: Mapping[str, Any]) -> _Dialect:
-    sets: dict[str, Any] = {key: frozenset(given[key].split()) for key in ("paragraphs", "words", "unread")}
-    patterns: dict[str, Any] = {key: re.compile(given.get(key, "(?!)")) for key in ("parts", "types", "files")}
+    sets: dict[str, Any] = {key: frozenset(given.get(key, "").split()) for key in _ELEMENTS}
+    patterns: dict[str, Any] = {key: re.compile(given.get(key, "(?!)")) for key in _NAMES}
     return _Dialect(**patterns, breaks=given["breaks"], **sets)
 
 
@@ -71,7 +85,7 @@ _DIALECTS = {name: _dialect(_ROWS[row] if isinstance(row, str) else row) for nam
 
 
 def read(data: bytes, budget: Budget, dialect: _Dialect) -> tuple[str, list[Member]]:
-    """The words of a document in a zip, and the files in it that are a part of its text.
+    """The words of a document in a zip, the files in it that are a part of its text, and its other long texts.
 
     Raises:
         DocumentRefused: it is broken or would cost too much.
@@ -84,19 +98,43 @@ def read(data: bytes, budget: Budget, dialect: _Dialect) -> tuple[str, list[Memb
             if dialect.parts.fullmatch(each) or dialect.types.fullmatch(types.get(each, ""))
         }
         ordered = sorted(names, key=lambda name: _in_order(name, types.get(name, "")))
-        parts = [member(packed, name, budget) for name in ordered]
+        parts = [words_of(member(packed, name, budget), dialect) for name in ordered]
+        beside, broken = _beside(packed, names, budget, dialect)
         inside = dict.fromkeys([*_chunks(packed, budget), *sorted(filter(dialect.files.fullmatch, packed.namelist()))])
         chunks = [_member_or_refusal(packed, name, budget) for name in inside]
-    return "\n\n".join(filter(None, (words_of(part, dialect) for part in parts))), chunks
+    words, texts = _told([*parts, ("", beside)])
+    chunks = [chunk for chunk in chunks if not (isinstance(chunk.data, bytes) and _FORMULA in chunk.data)]
+    return words, [*chunks, *broken, *others(words, texts)]
 
 
-def read_flat(data: bytes, _: Budget, dialect: _Dialect) -> str:
-    """The words of a document that is one file of XML.
+def _beside(packed: ZipFile, read: Set[str], budget: Budget, dialect: _Dialect) -> tuple[list[str], list[Member]]:
+    """What stands in other parts of a document than in those that are read, and parts of these that are broken."""
+    texts, broken = list[str](), list[Member]()
+    for name in sorted(set(filter(dialect.others.fullmatch, packed.namelist())) - read):
+        try:
+            words, more = words_of(member(packed, name, budget), dialect)
+        except OverBudget:
+            raise
+        except DocumentRefused as error:
+            broken.append(Member(name, error))
+        else:
+            texts += [words, *more]
+    return texts, broken
+
+
+def _told(parts: Sequence[tuple[str, list[str]]]) -> tuple[str, list[str]]:
+    """The words of some parts, and their other texts that are long."""
+    words = "\n\n".join(filter(None, (words for words, _ in parts)))
+    return words, [text for _, beside in parts for text in beside if is_told(text)]
+
+
+def read_flat(data: bytes, _: Budget, dialect: _Dialect) -> str | Iterator[Member]:
+    """The words of a document that is one file of XML, and its other long texts.
 
     Raises:
         DocumentRefused: it is broken.
     """
-    return words_of(data, dialect)
+    return with_others(*_told([words_of(data, dialect)]))
 
 
 for _kind in KINDS:
@@ -105,8 +143,10 @@ for _kind in KINDS:
 
 
 @opens("flat-office")
-def read_flat_office(data: bytes, _: Budget) -> str:
+def read_flat_office(data: bytes, _: Budget) -> str | Iterator[Member]:
     """The words of a document of Office that is one file of XML, with its parts in it or, of old ones, without.
+
+    Then its other long texts.
 
     Raises:
         DocumentRefused: it is broken.
@@ -117,12 +157,13 @@ def read_flat_office(data: bytes, _: Budget) -> str:
         if name and 0 <= start < end:
             parts[name[1].decode(errors="replace")] = piece[start:end] + b"</pkg:xmlData>"
     dialects = [_DIALECTS["docx"], _DIALECTS["pptx"]]
-    told = [
-        words_of(parts[name], one)
-        for one in dialects
-        for name in sorted(filter(one.parts.fullmatch, parts), key=_in_order)
-    ]
-    return "\n\n".join(filter(None, told)) if parts else words_of(data, dialects[0])
+    told = list[tuple[str, list[str]]]() if parts else [words_of(data, dialects[0])]
+    for one in dialects:
+        read = set(filter(one.parts.fullmatch, parts))
+        told += [words_of(parts[name], one) for name in sorted(read, key=_in_order)]
+        beside = [words_of(parts[name], one) for name in filter(one.others.fullmatch, parts) if name not in read]
+        told += [("", [words, *more]) for words, more in beside]
+    return with_others(*_told(told))
 
 
 _TYPES = "[Content_Types].xml"
@@ -168,7 +209,8 @@ def _in_order(name: str, kind: str = "") -> tuple[list[bool], int, str]:
 class _Unread:
     """Follows which elements are left out: by their names, or since nobody sees them.
 
-    Word says of a run that it is not seen, OpenDocument says it of an element, or of a style that is defined before.
+    Word says of a run that it is not seen, OpenDocument says it of an element, or of a style that is defined before. Most cells
+    of Excel have numbers.
 
     Attributes:
         around: how many of those that are open are left out.
@@ -184,7 +226,9 @@ class _Unread:
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
         hidden = attributes.get("display") == "none"
-        self._open.append(hidden or name in self._names or attributes.get("style-name") in self._unseen)
+        of_numbers = name == "c" and attributes.get("t") not in _WORDS_IN_CELLS
+        unseen = hidden or of_numbers or attributes.get("style-name") in self._unseen
+        self._open.append(unseen or name in self._names)
         self.around += self._open[-1]
         if name == "r":
             self._runs.append(len(self._open) - 1)
@@ -202,42 +246,70 @@ class _Unread:
             self._runs.pop()
 
 
-def words_of(part: bytes, dialect: _Dialect) -> str:
-    """The words of one part; those of notes and boxes, which are paragraphs inside others, come last.
+class _Words:
+    """Collects the words of a part.
+
+    Attributes:
+        outer: the pieces of each paragraph.
+        inner: the same of paragraphs inside others, as of notes and boxes.
+        beside: the same of elements that are beside the text.
+        long: attributes.
+    """
+
+    def __init__(self, dialect: _Dialect) -> None:
+        self.outer, self.inner, self.beside = list[list[str]](), list[list[str]](), list[list[str]]()
+        self.long: list[str] = []
+        self._dialect, self._unread = dialect, _Unread(dialect.unread)
+        self._open: list[list[str]] = []  # paragraphs and elements beside the text
+        self._in_words = self._aside = 0
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        dialect = self._dialect
+        self._unread.start(name, attributes)
+        self._in_words += name in dialect.words
+        if name in dialect.beside or name in dialect.paragraphs:
+            self._open.append(self._begun(name))
+        elif name in dialect.breaks and self._open and not self._unread.around:
+            times = attributes.get("c", "1")
+            self._open[-1].append(dialect.breaks[name] * min(int(times) if times.isdecimal() else 1, _MOST_SPACES))
+        self._aside += name in dialect.beside
+        if not self._unread.around:
+            self.long += filter(is_told, attributes.values())
+
+    def _begun(self, name: str) -> list[str]:
+        """Where the words go that stand in an element."""
+        if self._unread.around:
+            return []
+        if self._aside:
+            self._open[-1].append("\n")
+            return self._open[-1]
+        begun = list[str]()
+        aside = name in self._dialect.beside
+        (self.beside if aside else self.inner if self._open else self.outer).append(begun)
+        return begun
+
+    def end(self, name: str) -> None:
+        self._unread.end(name)
+        self._in_words -= name in self._dialect.words
+        self._aside -= name in self._dialect.beside
+        if name in self._dialect.beside or name in self._dialect.paragraphs:
+            self._open.pop()
+
+    def text(self, data: str) -> None:
+        if (self._in_words or self._aside) and not self._unread.around and self._open:
+            self._open[-1].append(data)
+
+
+def words_of(part: bytes, dialect: _Dialect) -> tuple[str, list[str]]:
+    """The words of one part, those of notes and boxes last, and texts that stand beside them.
 
     Raises:
         DocumentRefused: it is broken.
     """
-    outer: list[list[str]] = []
-    inner: list[list[str]] = []
-    open_paragraphs: list[list[str]] = []
-    open_words, unread = 0, _Unread(dialect.unread)
-
-    def start(name: str, attributes: dict[str, str]) -> None:
-        nonlocal open_words
-        unread.start(name, attributes)
-        open_words += name in dialect.words
-        if name in dialect.paragraphs:
-            open_paragraphs.append([])
-            if not unread.around:
-                (inner if len(open_paragraphs) > 1 else outer).append(open_paragraphs[-1])
-        elif name in dialect.breaks and open_paragraphs and not unread.around:
-            times = attributes.get("c", "1")
-            open_paragraphs[-1].append(dialect.breaks[name] * min(int(times) if times.isdecimal() else 1, _MOST_SPACES))
-
-    def end(name: str) -> None:
-        nonlocal open_words
-        unread.end(name)
-        open_words -= name in dialect.words
-        if name in dialect.paragraphs:
-            open_paragraphs.pop()
-
-    def text(data: str) -> None:
-        if open_words and not unread.around and open_paragraphs:
-            open_paragraphs[-1].append(data)
-
-    parse(part, start, end, text)
-    return "\n\n".join(filter(None, map(_joined, (outer, inner))))
+    found = _Words(dialect)
+    parse(part, found.start, found.end, found.text)
+    words = "\n\n".join(filter(None, map(_joined, (found.outer, found.inner))))
+    return words, ["".join(pieces).strip() for pieces in found.beside] + found.long
 
 
 def _joined(paragraphs: list[list[str]]) -> str:
@@ -252,6 +324,7 @@ def _joined(paragraphs: list[list[str]]) -> str:
 
 
 _PAGE = "application/xhtml+xml"
+_OTHER_PAGE = re.compile(r"(?!META-INF/).*\.(?:x?html?|svg|xml)", re.I | re.S)
 _PICTURE = re.compile(r"image/(?!svg)")
 """What is no chapter, though some books have it as one."""
 
@@ -260,7 +333,8 @@ _PICTURE = re.compile(r"image/(?!svg)")
 def read_epub(data: bytes, budget: Budget) -> tuple[str, list[Member]]:
     """The words of a book's chapters, in the order in which they are read, and what of them is missing.
 
-    Chapters to which only links lead come last. Tables of contents are not read.
+    Chapters to which only links lead come last. Tables of contents are not read. Other pages and drawings in the book,
+    such as those that stand in frames, are texts of their own.
 
     Raises:
         DocumentRefused: it is broken or would cost too much.
@@ -278,20 +352,23 @@ def read_epub(data: bytes, budget: Budget) -> tuple[str, list[Member]]:
         folder, locked = posixpath.dirname(package), _locked(packed, budget)
         chapters = {posixpath.normpath(posixpath.join(folder, unquote(hrefs[name]))): items[name][1:]
                     for name in spine if hrefs.get(name)}  # fmt: skip
-        pages = []
-        for place, (properties, media) in chapters.items():
+        pages, beside = list[str](), list[str]()
+        apart = {name: ["nav", ""] for name in packed.namelist() if _OTHER_PAGE.fullmatch(name)}
+        for place, (properties, media) in {**chapters, **(apart | chapters)}.items():
             try:
                 if place in locked:
                     raise DocumentRefused(said("reason-locked"))
                 if _PICTURE.match(media):
                     raise DocumentRefused(said("reason-words"))
                 page = html.decoded(member(packed, place, budget))
-                pages.append(html.words_of(page, xml=True, contents="nav" not in properties.split()))
+                words = html.words_of(page, xml=True, contents="nav" not in properties.split())
+                (pages if place in chapters else beside).append(words)
             except OverBudget:
                 raise
             except DocumentRefused as error:
                 missing.append(Member(place, error))
-    return "\n\n".join(filter(None, pages)), missing
+    told = "\n\n".join(filter(None, pages))
+    return told, [*missing, *others(told, filter(is_told, beside))]
 
 
 _ENCRYPTED = "META-INF/encryption.xml"
