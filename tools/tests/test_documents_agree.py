@@ -83,7 +83,7 @@ NOT_READ = {
         if not kind.opened
     },
     **{kind.name: sign + b"\nwords" for sign, kind in kinds._SIGNS if not kind.opened},
-    "sheet": document_files.packed({"[Content_Types].xml": "", "xl/workbook.xml": ""}),
+    "binary-sheet": document_files.packed({"[Content_Types].xml": "", "xl/workbook.bin": ""}),
     "link": LINK,
     "postscript": b"%!PS-Adobe-3.0\nwords",
     "broken": document_files.docx("One")[:-30],
@@ -135,6 +135,8 @@ def test_the_words_of_files_are_the_same() -> None:
 def test_the_page_opens_a_file_of_each_kind_as_the_command_does_or_names_it() -> None:
     text = "Caf\u00e9 \u201cone\u201d & <b> of the words it has.\n\nA second paragraph, which is longer than the first."
     files = document_files.of_all_kinds(text) | document_files.of_rarer_forms(text)
+    files |= document_files.with_a_text_beside(f"The text is long: {'word ' * 30}one.")
+    files |= document_files.with_an_object(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500))
     del files["widest.txt"]  # browsers know no UTF-32
     for name, opened in in_node(OPENED, files).items():
         if "text" in opened:

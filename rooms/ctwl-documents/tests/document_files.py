@@ -97,6 +97,55 @@ def office_with_parts(name: str, part: str | bytes) -> bytes:
     return packed({"[Content_Types].xml": _TYPES, body: "<a/>", name: part})
 
 
+def with_part(document: bytes, name: str, part: str | bytes) -> bytes:
+    """A document in a zip with one more part."""
+    with zipfile.ZipFile(io.BytesIO(document)) as archive:
+        return packed({each: archive.read(each) for each in archive.namelist()} | {name: part})
+
+
+def xlsx(strings: str, cells: str = "") -> bytes:
+    """A table of numbers, with some strings apart and some cells."""
+    sheet = f"<worksheet><row><c r='A1' t='s'><v>0</v></c><c><v>42</v></c>{cells}</row></worksheet>"
+    shared = f"<sst>{''.join(f'<si><t>{escape(line)}</t></si>' for line in lines(strings) if line)}</sst>"
+    return packed({"[Content_Types].xml": _TYPES, "xl/sharedStrings.xml": shared, "xl/worksheets/sheet1.xml": sheet})
+
+
+def xlsx_of_cells(text: str) -> bytes:
+    """Cells that a program wrote, and the result of a formula."""
+    first, *others = filter(None, lines(text))
+    cells = f"<c t='str'><f>ASK(A1)</f><v>{escape(first)}</v></c>"
+    return xlsx("", cells + "".join(f"<c t='inlineStr'><is><t>{escape(line)}</t></is></c>" for line in others))
+
+
+def with_a_text_beside(text: str) -> dict[str, bytes]:
+    """Documents of the word "Words" that have a text of one line where their words do not stand."""
+    part, value = older_office(text), f'"{escape(text)}"'
+    slide = "<p:sld xmlns:p='p' xmlns:a='a'><a:p><a:t>Words</a:t></a:p></p:sld>"
+    comment = f"<p:cmLst xmlns:p='p'><p:cm><p:text>{escape(text)}</p:text></p:cm></p:cmLst>"
+    shown = packed({"[Content_Types].xml": _TYPES, "ppt/slides/slide1.xml": slide})
+    note = f"<office:annotation><text:p>{escape(text)}</text:p></office:annotation>"
+    form = f"<office:forms><form:text xmlns:form='f' form:current-value={value}/></office:forms>"
+    return {
+        "word-art.docx": docx("Words", f"<w:p><v:textpath xmlns:v='v' string={value}/></w:p>"),
+        "comment.docx": with_part(docx("Words"), "word/comments.xml", part),
+        "pieces.docx": with_part(docx("Words"), "word/glossary/document.xml", part),
+        "comment.pptx": with_part(shown, "ppt/comments/comment1.xml", comment),
+        "master.pptx": with_part(shown, "ppt/slideMasters/slideMaster1.xml", part),
+        "comment.xlsx": with_part(xlsx("Words"), "xl/comments1.xml", comment),
+        "comment.fodt": flat_odt("Words").replace(b"</text:p>", f"{note}</text:p>".encode()),
+        "form.fodt": flat_odt("Words").replace(b"<text:p>", f"{form}<text:p>".encode()),
+        "frame.epub": with_part(epub("Words"), "OPS/frame.html", page(text)),
+    }
+
+
+def with_an_object(data: bytes) -> dict[str, bytes]:
+    """Documents of the word "Words" with an object of some other program."""
+    return {
+        "object.docx": with_part(docx("Words"), "word/embeddings/oleObject1.bin", data),
+        "object.odt": with_part(odt("Words"), "Object 1", data),
+    }
+
+
 def odt_with_notes(text: str) -> bytes:
     """A note after the first word of each paragraph; the notes come last."""
     told = "<text:note-citation>1</text:note-citation><text:note-body><text:p>See.</text:p></text:note-body>"
@@ -447,6 +496,7 @@ def of_all_kinds(text: str) -> dict[str, bytes]:
         "letter.docx": docx(text),
         "letter.pptx": pptx(text),
         "letter.odt": odt(text),
+        "letter.xlsx": xlsx(text),
         "letter.epub": epub(text),
         "letter.rtf": rtf(text),
         "letter.html": page(text).encode(),
@@ -498,6 +548,8 @@ def of_rarer_forms(text: str) -> dict[str, bytes]:
             f"{name}.odt": packed({"mimetype": "", "content.xml": "<a/>", part: flat_odt(text)})
             for name, part in (("head", "styles.xml"), ("chart", "Object 1/content.xml"))
         },
+        "cells.xlsx": xlsx_of_cells(text),
+        "sheet-in-a-text.docx": office_with_parts("word/embeddings/Sheet1.xlsx", xlsx(text)),
         "box.docx": docx_with_a_box(text),
         "chunks.docx": docx_of_chunks(text),
         "chunks-of-a-head.docx": docx_of_chunks(text, "header1"),

@@ -13,7 +13,18 @@ from xml.sax.saxutils import escape
 
 import pytest
 import recorded_texts
-from document_files import docx, lines, mail, of_all_kinds, of_rarer_forms, packed, page, pdf_of
+from document_files import (
+    docx,
+    lines,
+    mail,
+    of_all_kinds,
+    of_rarer_forms,
+    packed,
+    page,
+    pdf_of,
+    with_a_text_beside,
+    with_an_object,
+)  # fmt: skip
 from hypothesis import given
 from hypothesis import strategies as st
 from reportlab.lib.styles import ParagraphStyle
@@ -482,6 +493,24 @@ def book(chapters: dict[str, tuple[str, str]], more: dict[str, str]) -> bytes:
     return packed({"META-INF/container.xml": container, "O/a.opf": opf, **pages, **more})
 
 
+BESIDE = with_a_text_beside(LETTER.partition("\n")[0])
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_a_text_beside_the_words_of_a_document_is_a_text_of_its_own(name: str) -> None:
+    first, beside = texts_in(BESIDE[name], name, Budget())
+    assert (first.text, beside.name, beside.text) == ("Words", f"{name}/other texts", LETTER.partition("\n")[0])
+
+
+def test_an_object_in_a_document_is_named_unless_it_shows_a_formula() -> None:
+    old = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500)
+    for name, data in with_an_object(old).items():
+        first, named = texts_in(data, name, Budget())
+        assert first.text == "Words" and "an older Office document" in str(named.text)
+    for data in with_an_object(old + "Equation Native".encode("utf-16-le")).values():
+        assert words(data) == "Words"
+
+
 def test_a_drawing_is_a_chapter_and_a_table_of_contents_is_none() -> None:
     drawn = "<svg xmlns='s'><title>no</title><text>On a <tspan>drawing</tspan></text></svg>"
     contents = "<html><body><nav><ol><li>no</li></ol></nav><p>Beside it</p></body></html>"
@@ -570,7 +599,7 @@ def test_lines_of_a_flowed_mail_are_joined() -> None:
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(50), "an older Office document"),
         (b"7z\xbc\xaf\x27\x1c" + bytes(50), "a 7z or RAR archive"),
         (b"ID3\x04" + bytes(50), "a recording"),
-        (packed({"[Content_Types].xml": "<Types/>", "xl/workbook.xml": ""}), "an Excel table"),
+        (packed({"[Content_Types].xml": "<Types/>", "xl/workbook.bin": ""}), "a binary Excel table"),
         (b"-----BEGIN PGP MESSAGE-----\n\nhQEMA", "a PGP message"),
         (b"WARC/1.0\r\nWARC-Type: response\r\n", "a WARC archive"),
         (b"%!PS-Adobe-3.0 EPSF-3.0\n(words) show", "PostScript"),

@@ -33,7 +33,7 @@ const ENCRYPTED = "META-INF/encryption.xml";
  * How a kind of XML holds words, elements by their local names: `parts`, the parts that have words, where it is packed;
  * `types`, what an Office document says of such parts, whatever their names are;
  * `files`, the documents in it whose words are a part of its text; `others`, the parts whose long texts are texts of their
- * own, as comments and masters of slides; `paragraphs`; `words`, whose text is words; `breaks`, what stands for an empty
+ * own, as comments and masters of slides; `holds`, what stands in each part that has words; `paragraphs`; `words`, whose text is words; `breaks`, what stands for an empty
  * element; `beside`, whose text, where it is long, is a text of its own, as long attributes of any are; `unread`, what is
  * left out.
  */
@@ -41,10 +41,10 @@ export const DIALECTS = Object.fromEntries(
   Object.entries(KINDS).filter(([, row]) => row.dialect).map(([name, row]) => [name, dialect(KINDS[row.dialect]?.dialect ?? row.dialect)]),
 );
 
-function dialect({ parts = "(?!)", types = "(?!)", files = "(?!)", others = "(?!)", breaks, beside = "", ...names }) {
+function dialect({ parts = "(?!)", types = "(?!)", files = "(?!)", others = "(?!)", holds = "", breaks, beside = "", ...names }) {
   const sets = Object.entries({ beside, ...names }).map(([name, elements]) => [name, new Set(elements.split(" "))]);
   const patterns = Object.entries({ parts, types, files, others }).map(([name, pattern]) => [name, new RegExp(`^(?:${pattern})$`)]);
-  return { breaks, ...Object.fromEntries([...patterns, ...sets]) };
+  return { breaks, holds: new RegExp(holds), ...Object.fromEntries([...patterns, ...sets]) };
 }
 
 /** The words of a document that is one file of XML, and the name of its other long texts: `{text, left}`. */
@@ -177,7 +177,8 @@ class Unread {
 }
 
 /** The words of one part, those of notes and boxes, which are paragraphs inside others, last; and texts that stand beside them. */
-function wordsOfXml(xml, { paragraphs, words, breaks, beside, unread: names }) {
+function wordsOfXml(xml, { holds, paragraphs, words, breaks, beside, unread: names }) {
+  if (!holds.test(xml)) return ["", []];
   const [outer, inner, open, apart, long] = [[], [], [], [], []];
   const unread = new Unread(names);
   let [inWords, aside] = [0, 0];

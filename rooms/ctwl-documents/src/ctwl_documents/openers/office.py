@@ -52,6 +52,7 @@ class _Dialect:
         types: what an Office document says of such parts, whatever their names are.
         files: the names of the documents in it whose words are a part of its text.
         others: the names of parts whose long texts are texts of their own, as comments and masters of slides.
+        holds: stands in each part that has words; others, such as tables of numbers, are not looked at.
         paragraphs: elements that are paragraphs.
         words: elements whose text is words; in ODF those are the paragraphs.
         breaks: what stands for an empty element.
@@ -63,6 +64,7 @@ class _Dialect:
     types: re.Pattern[str]
     files: re.Pattern[str]
     others: re.Pattern[str]
+    holds: re.Pattern[bytes]
     paragraphs: frozenset[str]
     words: frozenset[str]
     breaks: Mapping[str, str]
@@ -77,7 +79,7 @@ _NAMES = ("parts", "types", "files", "others")
 def _dialect(given: Mapping[str, Any]) -> _Dialect:
     sets: dict[str, Any] = {key: frozenset(given.get(key, "").split()) for key in _ELEMENTS}
     patterns: dict[str, Any] = {key: re.compile(given.get(key, "(?!)")) for key in _NAMES}
-    return _Dialect(**patterns, breaks=given["breaks"], **sets)
+    return _Dialect(**patterns, holds=re.compile(given.get("holds", "").encode()), breaks=given["breaks"], **sets)
 
 
 _ROWS = {kind.name: kind.row["dialect"] for kind in KINDS if "dialect" in kind.row}
@@ -209,8 +211,8 @@ def _in_order(name: str, kind: str = "") -> tuple[list[bool], int, str]:
 class _Unread:
     """Follows which elements are left out: by their names, or since nobody sees them.
 
-    Word says of a run that it is not seen, OpenDocument says it of an element, or of a style that is defined before. Most cells
-    of Excel have numbers.
+    Word says of a run that it is not seen, OpenDocument says it of an element, or of a style that is defined before.
+    Most cells of Excel have numbers.
 
     Attributes:
         around: how many of those that are open are left out.
@@ -307,7 +309,8 @@ def words_of(part: bytes, dialect: _Dialect) -> tuple[str, list[str]]:
         DocumentRefused: it is broken.
     """
     found = _Words(dialect)
-    parse(part, found.start, found.end, found.text)
+    if dialect.holds.search(part):
+        parse(part, found.start, found.end, found.text)
     words = "\n\n".join(filter(None, map(_joined, (found.outer, found.inner))))
     return words, ["".join(pieces).strip() for pieces in found.beside] + found.long
 
