@@ -148,6 +148,16 @@ def test_what_is_filled_into_a_pdf_is_read_and_hidden_fields_and_comments_are_no
     assert words(filled) == "One\n\nTwo\nlines\n\nTyped"
 
 
+def test_comments_of_a_pdf_and_words_of_a_form_by_adobe_are_a_text_of_their_own() -> None:
+    line = LETTER.partition("\n")[0]
+    form = f"<template><draw><value><text>{line.upper()}</text></value><script>no</script></draw></template>".encode()
+    note = b"<</Type/Annot/Subtype/Text/Contents(%s)/Rect[50 400 300 450]>>" % line.encode()
+    part = b"<</Length %d>>stream\n%s\nendstream" % (len(form), form)
+    given = sheet_with(b"/Annots[6 0 R]", SHOWN, note, part, catalog=b"/AcroForm<</Fields[]/XFA[(template) 7 0 R]>>")
+    first, beside = texts_in(given, "a", Budget())
+    assert (first.text, beside.name, beside.text) == ("One", "a/other texts", f"{line.upper()}\n\n{line}")
+
+
 def test_files_in_a_pdf_are_read_each_by_itself() -> None:
     stream = b"<</Type/EmbeddedFile/Length %d>>stream\n%s\nendstream"
     two = docx("Two")

@@ -13,7 +13,7 @@ from ctwl_decoder.words import said
 
 from .. import limits
 from ..budget import Budget
-from ..found import Member
+from ..found import Member, is_told, others
 from ..layout import Glyph, text_of_pages
 from . import opens
 
@@ -29,7 +29,7 @@ _ASKED = 100
 
 @opens("pdf")
 def read(data: bytes, budget: Budget) -> Iterator[Member]:
-    """The words of a PDF, a paragraph a line, then what is filled in; files in it, and pages that cannot be read.
+    """The words of a PDF, a paragraph a line, then what is filled in; its other long texts and files; unread pages.
 
     Raises:
         DocumentRefused: it is broken, locked by a password, too long, or has no words.
@@ -50,12 +50,13 @@ def read(data: bytes, budget: Budget) -> Iterator[Member]:
     unread: dict[str, list[str]] = {"reason-letters": [], "reason-words": []}
     words = text_of_pages(_pages(pdf, beside, unread, pdfium))
     text = "\n\n".join(filter(None, [words, *beside.texts]))
-    if not text and not beside.files:
+    more = others(text, filter(is_told, beside.beside))
+    if not (text or more or beside.files):
         raise DocumentRefused(said("reason-letters" if unread["reason-letters"] else "reason-words"))
     pages = [
         Member(f"page {', '.join(numbers)}", DocumentRefused(said(why))) for why, numbers in unread.items() if numbers
     ]
-    return iter([*([Member("", text)] if text else []), *pages, *beside.files])
+    return iter([*([Member("", text)] if text else []), *pages, *more, *beside.files])
 
 
 def _pages(pdf: Any, beside: Annotations, unread: dict[str, list[str]], pdfium: Any) -> Iterator[Iterable[Glyph]]:
