@@ -11,9 +11,12 @@ import { DocumentRefused, sound } from "./refused.js";
 
 const WRITERS = new Set("assistant model ai bot gpt chatgpt claude gemini copilot llm llama mistral qwen deepseek grok".split(" "));
 const PEOPLE = new Set("user human system developer tool function prompter customer".split(" "));
-const WHO = ["role", "from", "sender", "author", "user", "username"];
+const WHO = ["role", "from", "sender", "author", "user", "username", "src", "sender_name", "speaker"];
+/** Names of what tells a writer only where it is one of these words, or one for a model. */
+const KIND = ["type", "source", "origin", "event", "sender_type"];
+const KINDS = new Map(Object.entries({ user: "user", human: "user", request: "user", response: "assistant" }));
 /** Names of what is true of the messages of people, and false of those of a model. */
-const BY_PEOPLE = ["isCreatedByUser", "is_user", "isUser", "fromUser", "isHuman"];
+const BY_PEOPLE = ["isCreatedByUser", "is_user", "isUser", "fromUser", "isHuman", "is_human"];
 const WHAT = ["content", "text", "value", "parts", "message", "body", "mes"];
 const ASKED = ["request", "prompt", "instruction", "question", "problem", "input", "inputs", "query", "messages", "message"];
 const ANSWERED = [
@@ -31,7 +34,7 @@ const NAMED = /^\s*(?:<[^<>]{1,200}>)?\s*$/;
 /** Where a message has calls of tools beside its words, and in a call what the model gives to the tool. */
 const [CALLS, GIVEN] = [["tool_calls", "function_call"], ["input", "arguments", "args", "parameters"]];
 /** In the names of parts of a message that are no words of it. */
-const THOUGHTS = ["thinking", "reasoning"];
+const THOUGHTS = ["think", "reasoning"];
 const UNSAID = ["tool", "function", ...THOUGHTS];
 /** Names of what is true of a part that the model thought. */
 const IS_THOUGHT = ["thought", "isThought"];
@@ -305,7 +308,7 @@ function stringsIn(record) {
     if (typeof value === "string") found.push([place, value]);
     else if (Array.isArray(value)) for (let i = value.length - 1; i >= 0; i--) waiting.push([place, value[i]]);
     else if (isRecord(value) && !isUnsaid(value, THOUGHTS)) {
-      const inner = Object.entries(value).filter(([key]) => !THOUGHTS.some((name) => key.includes(name)));
+      const inner = Object.entries(value).filter(([key]) => !THOUGHTS.some((name) => key.toLowerCase().includes(name)));
       for (const [key, each] of inner.reverse()) waiting.push([JSON.stringify([place, key]), each]);
     }
   }
@@ -385,14 +388,26 @@ function givenIn(message, who) {
 }
 
 function whoOf(message) {
-  const told = BY_PEOPLE.map((key) => message[key]).find((value) => typeof value === "boolean");
-  if (told !== undefined) return told ? "user" : "assistant";
+  const flag = byFlag(message);
+  if (flag !== "") return flag;
   for (const key of WHO) {
     const value = message[key];
-    const who = isRecord(value) ? (value.role ?? value.name) : value;
+    const who = isRecord(value) ? byFlag(value) || (value.role ?? value.name) : value;
     if (typeof who === "string" && who !== "") return who;
   }
-  return "";
+  return KIND.map((key) => byKind(message[key])).find((who) => who !== "") ?? "";
+}
+
+/** Who wrote a message of which it is only said whether a person did. */
+function byFlag(message) {
+  const flag = BY_PEOPLE.map((key) => message[key]).find((value) => typeof value === "boolean");
+  return flag === undefined ? "" : flag ? "user" : "assistant";
+}
+
+/** Who wrote a message of a kind, if that says it. */
+function byKind(given) {
+  const kind = typeof given === "string" ? given.toLowerCase() : "";
+  return WRITERS.has(kind) ? kind : (KINDS.get(kind) ?? "");
 }
 
 /** The cells of a notebook, in either of its forms. */
@@ -413,6 +428,6 @@ function textOf(value, depth = 0) {
 
 /** Whether a part of a message is no words of it. */
 function isUnsaid(value, names = UNSAID) {
-  const kinds = [value.type, value.kind].map((kind) => String(kind ?? ""));
+  const kinds = [value.type, value.kind].map((kind) => String(kind ?? "").toLowerCase());
   return names.some((name) => kinds.some((kind) => kind.includes(name))) || IS_THOUGHT.some((key) => value[key] === true);
 }

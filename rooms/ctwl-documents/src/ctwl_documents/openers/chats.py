@@ -41,8 +41,12 @@ _WRITERS = frozenset(
     ]
 )
 _PEOPLE = frozenset({"user", "human", "system", "developer", "tool", "function", "prompter", "customer"})
-_WHO = ("role", "from", "sender", "author", "user", "username")
-_BY_PEOPLE = ("isCreatedByUser", "is_user", "isUser", "fromUser", "isHuman")
+_WHO = ("role", "from", "sender", "author", "user", "username", "src", "sender_name", "speaker")
+_KIND = ("type", "source", "origin", "event", "sender_type")
+"""Names of what tells a writer only where it is one of these words, or one for a model."""
+
+_KINDS = {"user": "user", "human": "user", "request": "user", "response": "assistant"}
+_BY_PEOPLE = ("isCreatedByUser", "is_user", "isUser", "fromUser", "isHuman", "is_human")
 """Names of what is true of the messages of people, and false of those of a model."""
 
 _WHAT = ("content", "text", "value", "parts", "message", "body", "mes")
@@ -85,7 +89,7 @@ _CALLS = ("tool_calls", "function_call")
 _GIVEN = ("input", "arguments", "args", "parameters")
 """Where a message has calls of tools beside its words, and in a call what the model gives to the tool."""
 
-_THOUGHTS = ("thinking", "reasoning")
+_THOUGHTS = ("think", "reasoning")
 _UNSAID = ("tool", "function", *_THOUGHTS)
 """In the names of parts of a message that are no words of it."""
 
@@ -539,15 +543,26 @@ def _loaded(text: str) -> Any:
 
 
 def _who(message: dict[str, Any]) -> str:
-    for key in _BY_PEOPLE:
-        if isinstance(message.get(key), bool):
-            return "user" if message[key] else "assistant"
+    if flag := _by_flag(message):
+        return flag
     for key in _WHO:
         who = message.get(key)
-        who = who.get("role", who.get("name")) if isinstance(who, dict) else who
+        who = _by_flag(who) or who.get("role", who.get("name")) if isinstance(who, dict) else who
         if isinstance(who, str) and who:
             return who
-    return ""
+    return next(filter(None, (_by_kind(message.get(key)) for key in _KIND)), "")
+
+
+def _by_flag(message: dict[str, Any]) -> str:
+    """Who wrote a message of which it is only said whether a person did."""
+    flag = next((message[key] for key in _BY_PEOPLE if isinstance(message.get(key), bool)), None)
+    return "" if flag is None else "user" if flag else "assistant"
+
+
+def _by_kind(kind: Any) -> str:
+    """Who wrote a message of a kind, if that says it."""
+    kind = kind.lower() if isinstance(kind, str) else ""
+    return kind if kind in _WRITERS else _KINDS.get(kind, "")
 
 
 def _cells(values: list[Any]) -> Iterator[dict[str, Any]]:
@@ -577,4 +592,4 @@ def _is_unsaid(value: dict[str, Any], names: tuple[str, ...] = _UNSAID) -> bool:
 
 
 def _names(name: str, parts: tuple[str, ...]) -> bool:
-    return any(part in name for part in parts)
+    return any(part in name.lower() for part in parts)
