@@ -225,6 +225,7 @@ const LINKS = [
 
 test("kinds that are not opened are named", async () => {
   const made = { zip: zip({ "a.txt": "words" }), rtf: "{\\rtf1\\ansi words}", postscript: "%!PS-Adobe-3.0 EPSF-3.0\n(words) show" };
+  made.drawing = `<mxfile host="a"><diagram name="b">${"7Vpb".repeat(20)}</diagram></mxfile>`;
   for (const [kind, row] of Object.entries(KINDS).filter(([, { advice }]) => advice)) {
     const opened = openDocument(bytes(made[kind] ?? shown(row)));
     await assert.rejects(opened, (error) => error instanceof NotOpened && error.status === "not-opened" && error.kind === kind);

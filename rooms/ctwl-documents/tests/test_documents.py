@@ -611,6 +611,7 @@ def test_lines_of_a_flowed_mail_are_joined() -> None:
         (b"ID3\x04" + bytes(50), "a recording"),
         (packed({"[Content_Types].xml": "<Types/>", "xl/workbook.bin": ""}), "a binary Excel table"),
         (b"-----BEGIN PGP MESSAGE-----\n\nhQEMA", "a PGP message"),
+        (b"<mxfile host='a'><diagram name='b'>" + b"7Vpb" * 20 + b"</diagram></mxfile>", "a packed drawing of draw.io"),
         (b"WARC/1.0\r\nWARC-Type: response\r\n", "a WARC archive"),
         (b"%!PS-Adobe-3.0 EPSF-3.0\n(words) show", "PostScript"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:1\n", "a Git LFS pointer"),
