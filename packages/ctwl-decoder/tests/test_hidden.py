@@ -27,14 +27,23 @@ def test_a_mark_is_found_and_the_report_says_what_was_hidden(decoder: Decoder, t
     (hidden,) = analysis.report.hidden
     assert analysis.report.detected and hidden.kind == kind and says in hidden.says
     assert hidden.point == f"U+{ord(text[hidden.start]):04X}" and f"{hidden.count} " in hidden.says
-    assert "they do not show who" in hidden.says
+    assert "they do not show who" in hidden.says and "read without them" in hidden.says
     assert hidden.says in describe(analysis.report) and hidden.says in html_report(analysis)
 
 
-def test_turned_letters_are_named_where_nothing_can_be_found(decoder: Decoder) -> None:
-    text = re.sub(r"\w+", lambda word: f"\u202e{word[0][::-1]}\u202c", MARKED)
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (re.sub(r"\w+", lambda word: f"\u202e{word[0][::-1]}\u202c", MARKED), "turned"),
+        ("\u2067" + " \u200f".join(reversed(MARKED.split())) + "\u2069", "turned"),
+        (re.sub(r"(\w)(\w)", "\\1\u200a\\2", MARKED), "apart"),
+    ],
+    ids=["letters", "words", "narrow spaces"],
+)
+def test_what_cannot_be_undone_is_named(decoder: Decoder, text: str, kind: str) -> None:
     report = decoder.decode(text, score="light")
-    assert not report.detected and [each.kind for each in report.hidden] == ["turned"]
+    assert not report.detected and [each.kind for each in report.hidden] == [kind]
+    assert "not what a person sees" in report.hidden[0].says
 
 
 def test_plain_text_hides_nothing(decoder: Decoder) -> None:

@@ -94,6 +94,12 @@ def test_ligatures_are_letters() -> None:
     assert given.text == "The o\ufb03ce is \ufb01ne" and form.source.tolist()[5:9] == [5, 5, 5, 6]
 
 
+@pytest.mark.parametrize("first", [0x24D0, 0xFF41, 0x1D41A, 0x1D68A], ids=["circled", "wide", "bold", "typed"])
+def test_letters_in_a_style_become_plain(first: int) -> None:
+    text = "".join(chr(ord(sign) - ord("a") + first) if "a" <= sign <= "z" else sign for sign in TEXT)
+    assert [(name, second.text) for name, second in variants_of(text)][1:] == [("letters made plain", TEXT)]
+
+
 def test_a_text_in_capitals_is_read_in_small_letters_too() -> None:
     for text in (TEXT.upper(), re.sub(r"\b[a-z]", lambda found: found[0].upper(), TEXT)):
         (_, _), (name, form) = variants_of(text)
@@ -218,6 +224,7 @@ OWN = {
     "sounds": "It is pronounced /ˈlɪvɪŋ/ or [ˈɹæpɪd] in English, and /ʁuʒ/ in French.",
     "French": "Les élèves ont été très fâchés. Où êtes-vous ? L'œuvre, ça, naïve, Noël, 1ª.",
     "Braille": "⠓⠑⠇⠇⠕\u2800⠺⠕⠗⠇⠙",
+    "narrow spaces for wide ones": "Several words of some length\u2009stand\u2009here".replace(" ", "\u202f"),
     "bullets": "\uf0b7 One item\n\uf0b7 Two items\n\uf0b7 Three items",
 }
 
@@ -229,6 +236,8 @@ def test_what_a_language_needs_stays(text: str) -> None:
 
 def test_what_turns_letters_around_is_reported() -> None:
     assert taken_out("so \u202edrow\u202c it") == [TakenOut("turned", 3, 1)]
+    order = "\u2067one \u200ftwo \u200fthree\u2069"
+    assert taken_out(order) == [TakenOut("turned", 0, 3)] and taken_out(order + "\u05d0\u05d1\u05d2") == []
     notes = "So \ue200cite\ue202turn0search1\ue201 it \ue200cite\ue202turn0search2\ue201 \x1b[1mis\x1b[0m."
     assert taken_out(notes) == []  # marks
 

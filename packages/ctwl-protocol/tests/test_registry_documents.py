@@ -11,6 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from ctwl_protocol import CTWLError, canonical
 from ctwl_protocol.errors import RegistryError
@@ -191,6 +192,13 @@ def test_a_registry_may_have_nearly_a_mebibyte_and_no_more(refused: Any) -> None
     assert Registry.from_bytes(data).certificate((4999).to_bytes(32, "big")) is not None
     with refused("registry-malformed", match="bytes"):
         read(registry(*entries))
+
+
+def test_a_list_is_read_no_further_than_its_first_wrong_item() -> None:
+    """Else the errors of a file of a mebibyte, of which one is named, would take longest."""
+    with pytest.raises(RegistryError) as refused:
+        Registry.from_bytes(canonical.encode(registry(entries=[0] * 1000)))
+    assert isinstance(cause := refused.value.__cause__, ValidationError) and cause.error_count() == 1
 
 
 def test_messages_do_not_repeat_what_could_steer_a_terminal(refused: Any) -> None:

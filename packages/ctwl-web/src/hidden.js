@@ -1,8 +1,9 @@
 /**
  * 10, step 1: what nobody sees in a text, or takes for another letter. Each function gives the edits that take one kind
- * of it out: `[start, end, string]` each. A text is first written as the kinds of its characters, one letter each.
+ * of it out: `[start, end, string]` each. A text is first written as the kinds of its characters, one letter each. The
+ * last two look at the text as given, and say where something is that cannot be taken out.
  */
-import { SOLID } from "./characters.js";
+import { ALPHA, size, SOLID } from "./characters.js";
 import { MAX_MARKS } from "./normalization.js";
 import { HIDDEN, TEXT } from "./numbers.js";
 
@@ -191,4 +192,31 @@ export function lookAlikes(text) {
     }
   }
   return edits;
+}
+
+// ---- What turns words around, or cuts them apart.
+
+const ORDERS = [["t", ranges(HIDDEN.turned)], ["o", ranges(HIDDEN.right_to_left)], ["r", ranges(HIDDEN.written_so)]];
+const NARROW = charactersIn(HIDDEN.narrow);
+const CUT = new RegExp(`(?:${ALPHA})+(?:[${NARROW}](?:${ALPHA})+)+`, "gu");
+
+/** The places of what turns letters or words around: overrides, and orders from right to left without such letters. */
+export function turned(text) {
+  if (isAscii(text)) return [];
+  const { kinds, at } = kindsOf(text, ORDERS);
+  const counted = (kind) => kinds.split(kind).length - 1;
+  const named = counted("o") >= Math.max(HIDDEN.fewest, counted("r") + 1) ? "to" : "t";
+  return at.slice(0, -1).filter((_, i) => named.includes(kinds[i]));
+}
+
+/** The places of spaces that nobody sees within words, if there are enough, and they stand between no whole ones. */
+export function apart(text) {
+  if (isAscii(text)) return [];
+  const [places, parts] = [[], []];
+  for (const { 0: cut, index } of text.matchAll(CUT)) {
+    for (let i = 0; i < cut.length; i++) if (NARROW.includes(cut[i])) places.push(index + i);
+    parts.push(...cut.split(new RegExp(`[${NARROW}]`)));
+  }
+  const letters = parts.reduce((sum, part) => sum + size(part), 0);
+  return places.length >= HIDDEN.fewest && letters < HIDDEN.whole_word * parts.length ? places : [];
 }

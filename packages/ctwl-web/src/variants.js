@@ -4,7 +4,7 @@
  */
 import { AlignedText } from "./aligned.js";
 import { ALPHA, BLANK, LETTER, size, SOLID } from "./characters.js";
-import { elsewhere, lookAlikes, never, oddAccents } from "./hidden.js";
+import { apart, elsewhere, lookAlikes, never, oddAccents, turned } from "./hidden.js";
 import { withJoinedLines } from "./lines.js";
 import { withoutMarks } from "./marks.js";
 import { HIDDEN, pointsOf, VARIANTS } from "./numbers.js";
@@ -18,7 +18,6 @@ const GAPS = new RegExp(`(?<=${SOLID})(?: [ \\t]+|\\t[ \\t]*)(?=${SOLID})`, "gu"
 const PICTURES = new RegExp(HIDDEN.pictures, "g");
 /** Variation selectors in a row: one varies a sign, more hide bytes, as a C2PA manifest of thousands does. And pictures. */
 const NO_TEXT = new RegExp(`[\\ufe00-\\ufe0f\\u{e0100}-\\u{e01ef}]{2,}|${HIDDEN.pictures}`, "gu");
-const TURNED = new RegExp(anyOf(HIDDEN.turned), "gu");
 const LIGATURES = new RegExp(anyOf(VARIANTS.ligatures), "gu");
 const STYLED = new RegExp(`[${pointsOf(VARIANTS.letters)}${pointsOf(VARIANTS.wide)}]+`, "gu");
 const LINE_ENDS = new RegExp(anyOf(VARIANTS.line_ends), "gu");
@@ -65,12 +64,12 @@ export function charactersIn(text, most) {
 
 /**
  * What nobody sees in a text that can be normalized, where it is more than chance puts there: `{kind, start, count, point}`
- * each, of the first one its place in the text as given, and its code point. The second variant is without it; what turns
- * letters around is in neither.
+ * each, of the first one its place in the text as given, and its code point. The second variant is without it. What turns
+ * words around, or cuts them apart, is not undone in either.
  */
 export function takenOut(text) {
-  const found = { invisible: [], accents: [], "look-alikes": [], turned: [] };
-  found.turned = Array.from(text.matchAll(TURNED), ({ index }) => [index, 1]);
+  const once = (places) => places.map((place) => [place, 1]);
+  const found = { invisible: [], accents: [], "look-alikes": [], turned: once(turned(text)), apart: once(apart(text)) };
   let given = firstOf(text);
   if (never(given.text).length) given = withoutMarks(given); // which begin with some of these
   for (const [kind, step] of TAKEN_OUT) {
@@ -92,7 +91,7 @@ const compatible = (found) => found.normalize("NFKC");
 function withPlainLetters(given) {
   const edits = [];
   for (const { 0: run, index } of given.text.matchAll(STYLED)) {
-    if (!HAS_LETTER.test(run)) continue;
+    if (!HAS_LETTER.test(compatible(run))) continue;
     let place = index;
     for (const each of run) edits.push([place, (place += each.length), compatible(each)]);
   }

@@ -79,6 +79,9 @@ FORMS = {
     "look-alikes": MARKED.replace("a", "\u0430").replace("o", "\u03bf").replace("s", "\ua731").replace("i", "\u0131"),
     "odd accents": re.sub(r"(?<=[a-z])(?=\s)", "\u0323", MARKED).replace("i", "i\u0307"),
     "turned": re.sub(r"\w+", lambda found: f"\u202e{found[0][::-1]}\u202c", MARKED),
+    "words turned": "\u2067" + " \u200f".join(reversed(MARKED.split())) + "\u2069",
+    "words cut": re.sub(r"(\w)(\w)", "\\1\u200a\\2", MARKED),
+    "circled": "".join(chr(ord(sign) + 0x246F) if "a" <= sign <= "z" else sign for sign in MARKED),
     "own accents": "Ị ga-abịa n'ụlọ anyị. Tiếng Việt ngày nọ. ọ ụ ị " * 4,
     "another code in a comment": f"<!-- {OTHERS[2]} -->\n\n{OTHERS[1]}",
     "few words": " ".join(HUMAN.split()[80:100]),  # best read as a record of several codes

@@ -160,6 +160,9 @@ class Hidden:
     borrowed: CodePoints
     beside: CodePoints
     turned: CodePoints
+    right_to_left: CodePoints
+    written_so: CodePoints
+    narrow: CodePoints
 
 class Tags:
     paragraph: str

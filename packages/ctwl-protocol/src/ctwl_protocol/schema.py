@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, NoReturn, Self, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, FailFast, Field, ValidationError
 
 from . import canonical
 from .errors import CTWLError, NonCanonical
@@ -23,8 +23,8 @@ Bytes64 = Annotated[bytes, Field(min_length=64, max_length=64)]
 as_tuple = BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)
 """MessagePack gives a list; a frozen document holds a tuple."""
 
-Many = Annotated[tuple[_Item, ...], as_tuple]
-"""An array of any length."""
+Many = Annotated[tuple[_Item, ...], FailFast(), as_tuple]
+"""An array of any length. The first item that is wrong ends the reading: a document may hold a million."""
 
 
 class Part(BaseModel):

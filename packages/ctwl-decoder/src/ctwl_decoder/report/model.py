@@ -186,8 +186,8 @@ class Hidden(Data):
     """Characters of a text that nobody sees, or takes for others: a sign of somebody's hand, and not of whose.
 
     Attributes:
-        kind: "invisible"; "accents" that no language puts there; "look-alikes", letters that look like Latin ones; or
-            "turned", what turns the order of letters around.
+        kind: "invisible"; "accents" that no language puts there; "look-alikes", letters that look like Latin ones;
+            "turned", what turns the order of letters or words around; or "apart", narrow spaces within words.
         start: The first one, counted from 0 in the text as given.
         point: Its code point, as "U+3164".
         count: How many of them the text has.

@@ -1,7 +1,8 @@
 """What nobody sees in a text, or takes for another letter: found, to be taken out (spec section 10, step 1).
 
 Each function gives the edits that take one kind of it out. They look at the normalized text alone, and take time in
-proportion to its length: a text is first written as the kinds of its characters, one letter each.
+proportion to its length: a text is first written as the kinds of its characters, one letter each. The last two look at
+the text as given, and say where something is that cannot be taken out.
 """
 
 from __future__ import annotations
@@ -203,3 +204,31 @@ def look_alikes(text: str) -> Iterator[Edit]:
         for place in range(*found.span()):
             if kinds[place] in "gsk":
                 yield place, place + 1, _LOOKS[text[place]]
+
+
+# ---- What turns words around, or cuts them apart.
+
+_TURNS: _Kind = ("t", _HIDDEN.turned.ranges)
+_ORDERS: Sequence[_Kind] = (_TURNS, ("o", _HIDDEN.right_to_left.ranges), ("r", _HIDDEN.written_so.ranges))
+_NARROW = "".join(map(chr, _HIDDEN.narrow))
+_CUT = re.compile(rf"[^\W\d_]+(?:[{_NARROW}][^\W\d_]+)+")
+
+
+def turned(text: str) -> list[int]:
+    """The places of what turns letters or words around: overrides, and orders that too few letters need."""
+    if text.isascii():
+        return []
+    kinds = text.translate(_Kinds(*_ORDERS))
+    ordered = kinds.count("o")
+    named = "to" if ordered >= max(_HIDDEN.fewest, kinds.count("r") + 1) else "t"
+    return [place for place, kind in enumerate(kinds) if kind in named]
+
+
+def apart(text: str) -> list[int]:
+    """The places of spaces that nobody sees within words, if there are enough, and they stand between no whole ones."""
+    if text.isascii():
+        return []
+    cut = list(_CUT.finditer(text))
+    places = [found.start() + place for found in cut for place, sign in enumerate(found[0]) if sign in _NARROW]
+    letters, parts = sum(len(found[0]) for found in cut) - len(places), len(cut) + len(places)
+    return places if len(places) >= _HIDDEN.fewest and letters < _HIDDEN.whole_word * parts else []

@@ -19,12 +19,12 @@ from ctwl_protocol.numbers import NUMBERS
 
 from ..errors import NotText
 from .alignment import AlignedText, Edit, normalize_aligned
-from .hidden import elsewhere, look_alikes, never, odd_accents
+from .hidden import apart, elsewhere, look_alikes, never, odd_accents, turned
 from .lines import with_joined_lines
 from .marks import without_marks
 
 AS_GIVEN = "as given"
-HiddenKind: TypeAlias = Literal["invisible", "accents", "look-alikes", "turned"]
+HiddenKind: TypeAlias = Literal["invisible", "accents", "look-alikes", "turned", "apart"]
 
 _CAPITALS = NUMBERS.variants.capitals
 _FEWEST_WORDS = NUMBERS.variants.fewest_words
@@ -43,7 +43,6 @@ _NO_TEXT = re.compile(f"[\ufe00-\ufe0f\U000e0100-\U000e01ef]{{2,}}|{NUMBERS.hidd
 
 _PICTURES = re.compile(NUMBERS.hidden.pictures)
 
-_TURNED = re.compile(_any_of(NUMBERS.hidden.turned))
 _LIGATURES = re.compile(_any_of(NUMBERS.variants.ligatures))
 _PLAIN = (*NUMBERS.variants.letters, *NUMBERS.variants.wide)
 _STYLED = re.compile(f"{_any_of(_PLAIN)}+")
@@ -102,10 +101,10 @@ class TakenOut:
 def taken_out(text: str) -> list[TakenOut]:
     """What nobody sees in a text that can be normalized, where it is more than chance puts there.
 
-    The second variant is without it; what turns letters around is in neither.
+    The second variant is without it. What turns words around, or cuts them apart, is not undone in either.
     """
-    found: dict[HiddenKind, list[tuple[int, int]]] = {"invisible": [], "accents": [], "look-alikes": [], "turned": []}
-    found["turned"] = [(each.start(), 1) for each in _TURNED.finditer(text)]
+    found: dict[HiddenKind, list[tuple[int, int]]] = {"invisible": [], "accents": [], "look-alikes": []}
+    found |= {"turned": [(place, 1) for place in turned(text)], "apart": [(place, 1) for place in apart(text)]}
     given = _first(text)
     if any(True for _ in never(given.text)):
         given = without_marks(given)  # which begin with some of these
@@ -125,7 +124,7 @@ def _without_ligatures(given: AlignedText) -> AlignedText:
 def _with_plain_letters(given: AlignedText) -> AlignedText:
     """Letters of formulas, and full width where letters have it: East Asian texts have marks of that width."""
     runs = _found(_STYLED, _PLAIN, given.text)
-    styled = (found for found in runs if any(map(str.isalnum, found[0])))
+    styled = (found for found in runs if any(map(str.isalnum, _compatible(found[0]))))
     places = (place for found in styled for place in range(*found.span()))
     return given.edited((place, place + 1, _compatible(given.text[place])) for place in places)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from email.message import Message
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict
@@ -24,6 +24,9 @@ def media_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
+_CHARSET = re.compile(r";\s*charset\s*=\s*\"?([^\";]*)", re.I)
+"""Mail may name a charset for the value of a parameter. Python would look that up, too, whatever it is."""
+
 _CHARSETS = {"utf-8", "utf8", "us-ascii", "ascii", "utf-16", "utf-16le", "utf-16be", "koi8-r", "koi8-u", "macintosh"}
 _CHARSETS |= {"gb2312", "gbk", "gb18030", "big5", "euc-jp", "iso-2022-jp", "shift_jis", "euc-kr"}
 _CHARSETS |= {f"iso-8859-{part}" for part in range(1, 17)} - {"iso-8859-12"} | {f"windows-{1250 + i}" for i in range(9)}
@@ -42,9 +45,8 @@ def text_in(data: bytes, content_type: str | None, name: str) -> str:
         UnsupportedType: a charset that is not read.
         NotText: see :func:`ctwl_decoder.text.input.text_of`; or the bytes are not of that charset.
     """
-    header = Message()
-    header["content-type"] = content_type or "text/plain"
-    charset = header.get_content_charset("utf-8")
+    named = _CHARSET.search(content_type or "")
+    charset = named[1].strip().lower() if named else "utf-8"
     if charset not in _CHARSETS:
         raise UnsupportedType(f"the charset {charset[:40]!r} is not read here; send UTF-8")
     return text_of(data, name, charset)
