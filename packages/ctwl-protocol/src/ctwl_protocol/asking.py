@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from .errors import AnswerMalformed, FormatUnknown, QuestionMalformed, QuestionTooLarge
 from .numbers import NUMBERS
 from .registry.entries import ProviderCode
-from .schema import Many, Part, as_tuple, describe_error, read_json
+from .schema import Part, as_tuple, describe_error, read_json
 
 MAX_QUESTION = NUMBERS.asking.question_bytes
 """Bytes of a question."""
@@ -108,10 +108,10 @@ class Answer(_Message):
     format: Literal["ctwl-answer/1"] = ANSWER
     provider: ProviderCode
     outcome: Outcome
-    basis: Annotated[Many[Basis], Field(max_length=len(get_args(Basis)))]
+    basis: Annotated[tuple[Basis, ...], Field(max_length=len(get_args(Basis))), as_tuple]
     error_rate: _Rate | None
     measured: bool | None
-    places: Annotated[Many[_Pair], Field(max_length=NUMBERS.asking.places)] = ()
+    places: Annotated[tuple[_Pair, ...], Field(max_length=NUMBERS.asking.places), as_tuple] = ()
     kept_days: _Days = 0
     says: Annotated[str, Field(max_length=NUMBERS.asking.says)] = ""
 
