@@ -105,8 +105,8 @@ export function recordPValues({ evidence: read, own }) {
   return { record, codes: [Math.min(readable[0], own), ...readable.slice(1)] };
 }
 
-/** 10.4: whether the authenticator of a passage's record holds at a level; null where the record has none. */
-export function isAuthentic(profile, passage, secret, alpha) {
+/** 10.4: the p-value of the authenticator of a passage's record; null where the record has none. */
+export function authenticatorPValue(profile, passage, secret) {
   const layout = passage?.record && layoutOf(passage.record.layout);
   if (!layout?.authenticated) return null;
   const { reader, window, record, n } = passage;
@@ -114,7 +114,7 @@ export function isAuthentic(profile, passage, secret, alpha) {
   const code = authenticator(secret, digest(profile), layout.number, codes);
   const at = { layout: layout.number, slot: n - 1, nonce: record.fields.nonce };
   const rows = rowsOf(countedIn(reader.found.slice(...window), n, n - 1), authenticatorColourKey(secret), at);
-  return tail(rows.map(({ units }) => units), score(rows, code, profile.colours)) <= alpha;
+  return tail(rows.map(({ units }) => units), score(rows, code, profile.colours));
 }
 
 /** 9. Report. */

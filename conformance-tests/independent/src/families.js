@@ -4,7 +4,7 @@ import { concat, hex, sha256, unhex as fromHex, utf8 } from "../../../packages/c
 import { readAnswer, readQuestion } from "./asking.js";
 import { blocks } from "./blocks.js";
 import * as canonical from "../../../packages/ctwl-web/src/canonical.js";
-import { decodeText, isAuthentic, readOneCode, recordPValues } from "./decode.js";
+import { authenticatorPValue, decodeText, readOneCode, recordPValues } from "./decode.js";
 import { doubts } from "./doubts.js";
 import { isSuitable } from "../../../packages/ctwl-web/src/ed25519.js";
 import { preAuthentication, readEnvelope, signedPayload } from "../../../packages/ctwl-web/src/envelope.js";
@@ -248,7 +248,10 @@ export const FAMILIES = {
   },
   "decode-owner"(input) {
     const { record, strongest } = read(input);
-    return { record, authentic: isAuthentic(profileOf(input), strongest, unhex(input.secret), input.alpha) };
+    const shown = authenticatorPValue(profileOf(input), strongest, unhex(input.secret));
+    if (shown === null) return { record, authentic: null, p_value: null };
+    const p = Math.min(1, 2 * Math.min(shown, recordPValues(strongest).record));
+    return { record, authentic: shown <= input.alpha, p_value: p };
   },
   "decode-record"(input) {
     const { code, record } = read(input);

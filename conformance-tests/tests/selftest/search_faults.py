@@ -422,6 +422,9 @@ RECORD_STEPS = (
     )}),
     Fault("authenticator-ignored", "decode-owner",
           {READER + "_authenticate": after(lambda found, *_: (*found[:2], 1e-300))}),
+    Fault("authenticator-without-its-price", "decode-owner", as_record(
+        lambda made, *_: replace(made, record=replace(made.record, p_value=made.record.p_value / 2))
+    )),
     Fault("authenticator-in-the-profile-s-colours", "decode-owner", {READER + "slot": lambda f: lambda self, *given: f(
         SimpleNamespace(profile=self.profile, keys=None), *given
     )}),

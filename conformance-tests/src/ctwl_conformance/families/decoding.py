@@ -152,7 +152,9 @@ def _record_p_values(report: Report) -> JSON:
 @family("decode-owner", optional_for=(FULL,), needs="ctwl_decoder")
 def _owner(data: JSON) -> JSON:
     read = _read(data, keys=ProviderKeys(bytes.fromhex(data["secret"]))).record
-    return {"record": _known(read), "authentic": None if read is None else read.authenticated}
+    if read is None or read.authenticated is None:
+        return {"record": _known(read), "authentic": None, "p_value": None}
+    return {"record": _known(read), "authentic": read.authenticated, "p_value": decimal(read.p_value)}
 
 
 @family("read-one-code", asked_of=(BASIC,), needs="ctwl_decoder")
