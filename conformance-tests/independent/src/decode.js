@@ -318,7 +318,7 @@ class Reader {
 
   /** 10.4: the better of the two tests, and the record where it may be reported. */
   addRecord(one, positions) {
-    const found = bestRecord(this.profile, positions, one.n, one.beacons, one.tests);
+    const found = bestRecord(this.profile, positions, one.n, one.beacons, one.tests, this.codes);
     if (!found) return;
     const p = pValue(found.probability, found.tests);
     if (!found.shown && p >= one.p) return;

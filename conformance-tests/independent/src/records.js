@@ -10,6 +10,8 @@ import { allScores, unitsFor } from "./search.js";
 const BEACONS = 4;
 /** A beacon whose own `N * P` is above this is no place to start from. */
 const PLAUSIBLE = 0.05;
+/** The score of a code that is not searched. */
+const NOWHERE = -(2 ** 30);
 /** What the slots behind slot 0 must show for a layout to be reported. */
 const SHOWN = NUMBERS.reading.confirmed.value;
 /** How many likely codes of a slot are tried together, by how many further codes there are. */
@@ -23,11 +25,12 @@ const LIKELY = [0, 2 ** CODE_BITS, 1024, 96];
  * @param n the number of codes
  * @param beacons the best codes of slot 0, with their scores, best first
  * @param tests `K` of slot 0 in these positions
+ * @param searched the beacons that are searched, ascending; null for all
  * @returns `{layout, codes, probability, tests, shown, slots, layouts}`: codes, null for an authenticator; the record's `P`
  *   and the tests it takes; whether the slots behind slot 0 show a layout by themselves; each slot's units, those that its code
  *   has in each row, score and number of codes that may be in it, the check's last; the layouts of so many codes
  */
-export function bestRecord(profile, found, n, beacons, tests) {
+export function bestRecord(profile, found, n, beacons, tests, searched) {
   const layouts = LAYOUTS.filter(({ codes }) => codes === n);
   const first = rowsOf(countedIn(found, n, 0), profile.key);
   const nonces = new Map();
@@ -41,14 +44,14 @@ export function bestRecord(profile, found, n, beacons, tests) {
   };
   let best = null;
   for (const [nonce, tried] of nonces) {
+    const withNonce = searched?.filter((code) => code % NONCES === nonce).length ?? 2 ** CODE_BITS / NONCES;
     for (const layout of layouts) {
-      const slots = readableSlots(profile, found, layout, nonce);
-      const readable = slots.length - 1;
+      const slots = readableSlots(profile, found, layout, nonce, searched);
+      const records = slots.slice(0, -1).reduce((product, { count }) => product * count, 1);
       const behind = slots.flatMap(({ rows }) => rows.map(({ units }) => units));
       for (const beacon of tried) {
         const { carried, sum, scores } = likeliest(slots, beacon.code);
         const codes = [beacon.code, ...carried.slice(0, -1)];
-        const records = 2 ** (CODE_BITS * readable);
         const shownBy = tail(behind, sum) * records * nonces.size * layouts.length;
         if (best && best.shownBy <= shownBy) continue;
         const all = [...behind, ...first.map(({ units }) => units)];
@@ -60,8 +63,8 @@ export function bestRecord(profile, found, n, beacons, tests) {
           shownBy,
           shown: shownBy <= SHOWN,
           slots: [
-            part(first, beacon.code, beacon.score, 2 ** CODE_BITS / NONCES),
-            ...slots.map(({ rows }, i) => part(rows, carried[i], scores[i], 2 ** CODE_BITS)),
+            part(first, beacon.code, beacon.score, withNonce),
+            ...slots.map(({ rows, count }, i) => part(rows, carried[i], scores[i], count)),
           ],
           layouts: layouts.length,
         };
@@ -71,13 +74,15 @@ export function bestRecord(profile, found, n, beacons, tests) {
   return best;
 }
 
-/** The slots behind slot 0 that anyone can read, the check's last, each with its rows. */
-function readableSlots(profile, found, layout, nonce) {
+/** The slots behind slot 0 that anyone can read, the check's last, each with its rows and the codes that may be in it. */
+function readableSlots(profile, found, layout, nonce, searched) {
   const n = layout.codes;
   const numbers = Array.from({ length: n }, (_, i) => i + 1).filter((slot) => !(layout.authenticated && slot === n - 1));
-  return numbers.map((slot) => ({
-    rows: rowsOf(countedIn(found, n, slot), profile.key, { layout: layout.number, slot, nonce }),
-  }));
+  return numbers.map((slot) => {
+    const codes = slot < layout.hops ? searched : null; // an earlier hop is one of the beacons
+    const rows = rowsOf(countedIn(found, n, slot), profile.key, { layout: layout.number, slot, nonce });
+    return { rows, codes, count: codes?.length ?? 2 ** CODE_BITS };
+  });
 }
 
 /**
@@ -85,9 +90,9 @@ function readableSlots(profile, found, layout, nonce) {
  * follows, as all of them and the beacon come to nothing under exclusive or.
  */
 function likeliest(slots, beacon) {
-  for (const slot of slots) slot.scores ??= allScores(slot.rows, CODE_BITS);
+  for (const slot of slots) slot.scores ??= scoresOf(slot);
   const kept = LIKELY[slots.length - 1];
-  for (const slot of slots) slot.likely ??= top(slot.scores, kept);
+  for (const slot of slots) slot.likely ??= top(slot.scores, Math.min(kept, slot.count));
   let best = { sum: -Infinity, carried: null };
   const lefts = slots.length === 2 ? [1] : slots.keys();
   for (const left of lefts) {
@@ -111,6 +116,15 @@ function likeliest(slots, beacon) {
     visit(0, beacon, 0);
   }
   return best;
+}
+
+/** The score of every code in a slot. */
+function scoresOf({ rows, codes }) {
+  const scores = allScores(rows, CODE_BITS);
+  if (!codes) return scores;
+  const found = new Int32Array(scores.length).fill(NOWHERE);
+  for (const code of codes) found[code] = scores[code];
+  return found;
 }
 
 /** The `count` codes of highest score. */

@@ -420,6 +420,9 @@ RECORD_STEPS = (
     Fault("two-wrong-slots-alone", P_VALUES, {"d.search.error_bounds:combinations": lambda f: lambda slots, size: (
         f(slots, size) if size in (2, len(slots)) else ()
     )}),
+    Fault("earlier-hops-of-all-codes", "decode-registered", {READER + "_assume": lambda f: lambda self, *given: (
+        f(self, *given[:-1], self._every)
+    )}),
     Fault("authenticator-ignored", "decode-owner",
           {READER + "_authenticate": after(lambda found, *_: (*found[:2], 1e-300))}),
     Fault("authenticator-without-its-price", "decode-owner", as_record(
