@@ -32,7 +32,8 @@ def run(options: Options, model: str, seed: int) -> dict[str, Any]:
 
 @experiment(
     quick={"runs": 1, "texts": 8, "tokens": 40, "models": "smollm2"},
-    models="qwen2.5-coder-0.5b smollm2", runs=2, texts=32, tokens=200, temperature=0.7, top_p=0.95, seed=1,
+    models="qwen2.5-coder-0.5b smollm2 qwen2.5-coder-1.5b", runs=2, texts=32, tokens=200, temperature=0.7, top_p=0.95,
+    seed=1,
 )  # fmt: skip
 def main(options: Options) -> Result:
     """Run the experiment."""
