@@ -196,11 +196,16 @@ export function lookAlikes(text) {
 
 // ---- What turns words around, or cuts them apart.
 
-const ORDERS = [["t", ranges(HIDDEN.turned)], ["o", ranges(HIDDEN.right_to_left)], ["r", ranges(HIDDEN.written_so)]];
+const ORDERS = [
+  ["t", ranges(HIDDEN.turned)],
+  ["o", ranges(HIDDEN.right_to_left_marks)],
+  ["r", ranges(HIDDEN.right_to_left_scripts)],
+];
 const NARROW = charactersIn(HIDDEN.narrow);
+const NARROW_SPACE = new RegExp(`[${NARROW}]`);
 const CUT = new RegExp(`(?:${ALPHA})+(?:[${NARROW}](?:${ALPHA})+)+`, "gu");
 
-/** The places of what turns letters or words around: overrides, and orders from right to left without such letters. */
+/** The places of overrides of direction; and of right-to-left marks, if they outnumber letters of such scripts. */
 export function turned(text) {
   if (isAscii(text)) return [];
   const { kinds, at } = kindsOf(text, ORDERS);
@@ -209,13 +214,13 @@ export function turned(text) {
   return at.slice(0, -1).filter((_, i) => named.includes(kinds[i]));
 }
 
-/** The places of spaces that nobody sees within words, if there are enough, and they stand between no whole ones. */
+/** The places of narrow spaces within words, if there are enough, and the parts are too short for whole words. */
 export function apart(text) {
   if (isAscii(text)) return [];
   const [places, parts] = [[], []];
   for (const { 0: cut, index } of text.matchAll(CUT)) {
     for (let i = 0; i < cut.length; i++) if (NARROW.includes(cut[i])) places.push(index + i);
-    parts.push(...cut.split(new RegExp(`[${NARROW}]`)));
+    parts.push(...cut.split(NARROW_SPACE));
   }
   const letters = parts.reduce((sum, part) => sum + size(part), 0);
   return places.length >= HIDDEN.fewest && letters < HIDDEN.whole_word * parts.length ? places : [];

@@ -160,8 +160,8 @@ class Hidden:
     borrowed: CodePoints
     beside: CodePoints
     turned: CodePoints
-    right_to_left: CodePoints
-    written_so: CodePoints
+    right_to_left_marks: CodePoints
+    right_to_left_scripts: CodePoints
     narrow: CodePoints
 
 class Tags:

@@ -209,13 +209,17 @@ def look_alikes(text: str) -> Iterator[Edit]:
 # ---- What turns words around, or cuts them apart.
 
 _TURNS: _Kind = ("t", _HIDDEN.turned.ranges)
-_ORDERS: Sequence[_Kind] = (_TURNS, ("o", _HIDDEN.right_to_left.ranges), ("r", _HIDDEN.written_so.ranges))
+_ORDERS: Sequence[_Kind] = (
+    _TURNS,
+    ("o", _HIDDEN.right_to_left_marks.ranges),
+    ("r", _HIDDEN.right_to_left_scripts.ranges),
+)
 _NARROW = "".join(map(chr, _HIDDEN.narrow))
 _CUT = re.compile(rf"[^\W\d_]+(?:[{_NARROW}][^\W\d_]+)+")
 
 
 def turned(text: str) -> list[int]:
-    """The places of what turns letters or words around: overrides, and orders that too few letters need."""
+    """The places of overrides of direction; and of right-to-left marks, if they outnumber letters of such scripts."""
     if text.isascii():
         return []
     kinds = text.translate(_Kinds(*_ORDERS))
@@ -225,7 +229,7 @@ def turned(text: str) -> list[int]:
 
 
 def apart(text: str) -> list[int]:
-    """The places of spaces that nobody sees within words, if there are enough, and they stand between no whole ones."""
+    """The places of narrow spaces within words, if there are enough, and the parts are too short for whole words."""
     if text.isascii():
         return []
     cut = list(_CUT.finditer(text))

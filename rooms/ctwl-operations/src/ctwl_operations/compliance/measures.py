@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from ..plan.reading import EDITS
 from .figures import Figures, Source
 
 State = Literal["shown", "partly", "open"]
@@ -201,7 +202,7 @@ def _robust(given: Evidence) -> Measure:
     if row is None:
         return Measure(name, "open", "", _not_measured(given))
     found = []
-    for place in range(2):  # the shares that a plan measures
+    for place in range(len(EDITS)):
         at = f"{row}/effect/edited/{place}"
         share = show(given.plan, f"{at}/0", "{:.0%}")
         right, trials = (show(given.plan, f"{at}/1/{each}", "{:d}") for each in ("successes", "trials"))

@@ -25,7 +25,7 @@ def media_type(request: Request) -> str:
 
 
 _CHARSET = re.compile(r";\s*charset\s*=\s*\"?([^\";]*)", re.I)
-"""Mail may name a charset for the value of a parameter. Python would look that up, too, whatever it is."""
+"""The parser of mail is not asked: there a parameter may have a charset of its own, and Python looks any name up."""
 
 _CHARSETS = {"utf-8", "utf8", "us-ascii", "ascii", "utf-16", "utf-16le", "utf-16be", "koi8-r", "koi8-u", "macintosh"}
 _CHARSETS |= {"gb2312", "gbk", "gb18030", "big5", "euc-jp", "iso-2022-jp", "shift_jis", "euc-kr"}
