@@ -189,20 +189,25 @@ class Reader {
   }
 
   /** 10, step 8: whether a window carries its code, and the text's kind is no reason for it. */
-  isFound({ p, n, from, behind, code, evidence }) {
+  isFound({ p, n, from, behind, code, tests, evidence }) {
     if (!this.light) {
       if (p > this.alpha) return false;
-      if (evidence) return this.isFit(evidence.slots.flatMap(({ chosen }) => chosen));
-      return this.isFit(unitsFor(this.slotZero(this.found.slice(from, behind), n), code, this.profile.colours));
+      if (evidence) return this.isFit(evidence.slots.flatMap(({ chosen }) => chosen), tests);
+      return this.isFit(unitsFor(this.slotZero(this.found.slice(from, behind), n), code, this.profile.colours), tests);
     }
     const contexts = new Set(this.found.slice(from, behind).map(({ name }) => name)).size;
     const every = 2 ** this.profile.code_bits;
-    return (p * every) / (this.codes?.length ?? every) <= (contexts >= MANY_CONTEXTS ? this.alpha : this.alpha ** 2);
+    return (p * every) / this.searched <= (contexts >= MANY_CONTEXTS ? this.alpha : this.alpha ** 2);
   }
 
-  /** 12: whether texts seldom fit a code as well, which has these units in each context. */
-  isFit(units) {
-    return logEValue(units) >= -Math.log(this.alpha);
+  /** 12: whether texts seldom fit a code as well, which has these units in each context, in so many tests of all codes. */
+  isFit(units, tests) {
+    return logEValue(units) >= Math.log(tests / this.searched / this.alpha);
+  }
+
+  /** How many codes are searched. */
+  get searched() {
+    return this.codes?.length ?? 2 ** this.profile.code_bits;
   }
 
   /** The rows of slot 0; `group` says, as bits, in which numbers of codes a row's positions count. */
@@ -222,7 +227,7 @@ class Reader {
     const [[best]] = bestBeacons(rows, this.profile.code_bits);
     const all = 2 ** this.profile.code_bits / this.share;
     const p = pValue(tail(rows.map(({ units }) => units), best.score), all);
-    return [{ code: best.code, p_value: p, isFit: this.isFit(unitsFor(rows, best.code, this.profile.colours)) }];
+    return [{ code: best.code, p_value: p, isFit: this.isFit(unitsFor(rows, best.code, this.profile.colours), all) }];
   }
 
   /** What may be a passage: `{reader, from, behind, n, code, tests, bound}`, `p` where it is known. */

@@ -124,6 +124,12 @@ def factor_where(pays: Callable[[int], bool]) -> Change:
     )
 
 
+def e_value_pays(change: Callable[[float], float]) -> Mapping[str, Change]:
+    """The e-value pays for another number of tests: of the right one, both as logarithms."""
+    held_by = "d.search.candidates:held_by"
+    return {held_by: lambda f: lambda *given, log_tests, **more: f(*given, log_tests=change(log_tests), **more)}
+
+
 def low(one: Any, alpha: float) -> bool:
     return not one.by.light and one.p_value <= alpha
 
@@ -195,6 +201,11 @@ EVIDENCE = (
           passing(lambda right, one, a: one.score >= -8 * np.log(a) if low(one, a) else right)),
     Fault("one-share-of-edited-contexts", BOUND.format("*bound-the-e-value-reaches"),
           {"d.statistics.e_value:UNMARKED_CONTEXTS": lambda _: (0.875,)}),
+    Fault("e-value-without-the-tests", BOUND.format("*does-not-pay-for-the-tests"), e_value_pays(lambda _: 0.0)),
+    Fault("e-value-without-the-windows", "decode/*does-not-pay-for-the-windows",
+          e_value_pays(lambda tests: min(tests, np.log(8 * 8 / 7 * 4 / 3)))),
+    Fault("e-value-pays-for-all-codes", BOUND.format("*bound-the-e-value-reaches"),
+          e_value_pays(lambda tests: tests + np.log(2**20))),
     Fault("least-share-of-edited-contexts", MEAN, {"d.statistics.e_value:UNMARKED_CONTEXTS": instead((0.125,))}),
     Fault("sum-of-the-products", MEAN, {"d.statistics.e_value:log_e_value": after(lambda log, _: log + np.log(4))}),
     Fault("smaller-p-value-alone", BOUND.format("*smaller-p-value*"), {

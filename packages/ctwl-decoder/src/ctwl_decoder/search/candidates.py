@@ -28,15 +28,15 @@ language model expects fits the code as well."""
 
 
 def held_by(
-    p_value: float, alpha: float, *, light: bool, contexts: int, factor: float, log_e: float, choices: float = 0.0
+    p_value: float, alpha: float, *, light: bool, contexts: int, factor: float, log_e: float, log_tests: float
 ) -> tuple[HeldBy, float | None] | None:
     """The rule that a finding does not pass, and the largest p-value that passes it (spec section 10, step 8).
 
     The p-value says how rarely another code fits this text as well. That is not enough, as a code may fit all texts of
     a kind whose pairs recur, such as legal boilerplate. The e-value says how rarely a text that the language model
-    expects fits this code. Light scores expect no texts. So by them the p-value must be at most the level over all
-    codes: then it does not matter which code was asked for. In a text of few contexts it must be at most the level's
-    square.
+    expects fits this code; it pays for all tests of the code, such as windows. Light scores expect no texts. So by them
+    the p-value must be at most the level over all codes: then it does not matter which code was asked for. In a text of
+    few contexts it must be at most the level's square.
 
     Args:
         p_value: corrected for all that was searched.
@@ -45,7 +45,7 @@ def held_by(
         contexts: the distinct contexts that it stands on.
         factor: all codes of the profile, over the searched ones.
         log_e: the natural logarithm of the e-value.
-        choices: the natural logarithm of how many hypotheses the best was chosen from, which the e-value pays for.
+        log_tests: the natural logarithm of how many tests a code has, or a pair, which the e-value pays for.
 
     Returns:
         None where it passes every rule; a p-value of None where the rule asks for something else.
@@ -53,7 +53,7 @@ def held_by(
     if p_value > alpha:
         return "level", alpha
     if not light:
-        return None if log_e >= choices - math.log(alpha) else ("e-value", None)
+        return None if log_e >= log_tests - math.log(alpha) else ("e-value", None)
     few = contexts < MANY_CONTEXTS
     needed = (alpha**2 if few else alpha) / factor
     return None if p_value <= needed else ("few-contexts" if few else "every-code", needed)
@@ -155,8 +155,11 @@ class Candidate:
             alpha: the level.
             every: how many codes the profile has.
         """
-        factor, light = every / len(self.codes), self.by.light
-        return held_by(self.p_value, alpha, light=light, contexts=self.contexts, factor=factor, log_e=self.log_e)
+        searched = len(self.codes)
+        return held_by(
+            self.p_value, alpha, light=self.by.light, contexts=self.contexts, factor=every / searched,
+            log_e=self.log_e, log_tests=math.log(self.tests / searched),
+        )  # fmt: skip
 
     @property
     def order(self) -> tuple[float, float]:
