@@ -192,7 +192,7 @@ class Reader {
   isFound({ p, n, from, behind, code, tests, evidence }) {
     if (!this.light) {
       if (p > this.alpha) return false;
-      if (evidence) return this.isFit(evidence.slots.flatMap(({ chosen }) => chosen), tests);
+      if (evidence) return this.isFit(evidence.slots.flatMap(({ chosen }) => chosen), evidence.records);
       return this.isFit(unitsFor(this.slotZero(this.found.slice(from, behind), n), code, this.profile.colours), tests);
     }
     const contexts = new Set(this.found.slice(from, behind).map(({ name }) => name)).size;

@@ -421,6 +421,11 @@ RECORD_STEPS = (
     Fault("e-value-of-slot-0", "decode/*that-the-e-value-of-all-slots-reaches*", as_record(
         lambda made, candidate, *_: replace(made, log_e=candidate.log_e)
     )),
+    Fault("e-value-without-the-records", "decode/*does-not-pay-for-the-records", {
+        READER + "_as_record": lambda f: lambda *given: replace(
+            made := f(*given), log_e=made.log_e + np.log(given[-1] * given[-2].records)
+        )
+    }),
     Fault("nonce-left-out", RECORD, {READER + "slot": lambda f: lambda *given: f(*given[:-1], 0)}),
     Fault("errors-under-one-layout", P_VALUES, doubts(lambda rivals, whole, layouts: (rivals, whole, 1))),
     Fault("errors-with-every-beacon", P_VALUES, doubts(lambda rivals, *of: ([2**20] * len(rivals), *of))),

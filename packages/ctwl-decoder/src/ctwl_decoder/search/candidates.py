@@ -118,7 +118,8 @@ class Candidate:
         by: how positions were scored.
         score: the code's score there.
         expected: the mean score of a wrong code.
-        log_e: the natural logarithm of the code's e-value, see :mod:`ctwl_decoder.statistics.e_value`.
+        log_e: the natural logarithm of the code's e-value, see :mod:`ctwl_decoder.statistics.e_value`; of a record's,
+            over the number of records that it was chosen from.
         contexts: the distinct contexts of the window, in all slots.
         tests: the number of tests (spec section 10.2).
         chance: the probability that one wrong code scores as high in slot 0.

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
-from math import prod
+from math import log, prod
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -314,7 +314,7 @@ class RecordReader:
             code=read[0],
             score=sum(scores),
             expected=sum(slot.table.expected for slot in hypothesis.slots),
-            log_e=log_e_value(units),
+            log_e=log_e_value(units) - log(layouts * hypothesis.records),  # of so many some record fits by chance
             p_value=p_value,
             record=FoundRecord(hypothesis.layout, read, bounds, either, authenticator),
         )
