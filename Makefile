@@ -50,6 +50,7 @@ site: $(SITE)/.ready ## build the documentation site into site/, under a minute;
 	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --strict --clean
 
 site-pages: $(READY) ## write the generated parts of the pages anew: figures, tables, the help of the commands
+	$(BIN)/python tools/number_types.py
 	$(BIN)/python tools/facts.py
 	$(BIN)/python -m evaluation.report
 	$(BIN)/python tools/figures.py

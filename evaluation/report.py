@@ -45,6 +45,14 @@ RACE = "2026-11-28"
 WITHOUT_RACE = {"browser", "documents", "false_positives", "kinds", "light_speed", "load", "numerics", "reference"}
 """Experiments whose texts people or ``delta`` wrote."""
 
+PAID = "2026-11-30"
+"""Since this day e-values pay for all tests of a code; tables that were read before say so."""
+
+READ_BY_E_VALUE = {
+    "averaging", "changed", "edits", "entropy", "ladder", "languages", "lengths", "models", "pasted", "plan", "variety",
+}  # fmt: skip
+"""Experiments that count what the proxy LM or another model finds, and were not repeated on the day before."""
+
 FIRST_LEVEL = 1e-4
 """The level at which those results were read that state none."""
 
@@ -91,7 +99,7 @@ def needed(row: dict[str, Any], what: str) -> str:
 
 
 def older(*found: dict[str, Any]) -> str:
-    """A paragraph about texts that were written before ``race``, or read before whole context; else nothing."""
+    """Paragraphs about texts that were written or read before a change that matters to them; else nothing."""
     said = ""
     days = sorted(each["settings"]["date"] for each in found if each["settings"]["date"] < WHOLE_CONTEXT)
     if days:
@@ -102,6 +110,11 @@ def older(*found: dict[str, Any]) -> str:
         said += (
             "\nMeasured before `race`, with strategies that it has replaced: `gumbel` was `race` with a share near 1, "
             "and `unbiased`, which kept half of the probability, showed less than a share of 0.2.\n"
+        )
+    if any(each["settings"]["date"] < PAID and each.get("experiment") in READ_BY_E_VALUE for each in found):
+        said += (
+            "\nMeasured before the e-value paid for all tests of its code: of texts that "
+            "were found near the level, a few are not found since.\n"
         )
     return said
 
