@@ -46,7 +46,7 @@ WITHOUT_RACE = {"browser", "documents", "false_positives", "kinds", "light_speed
 """Experiments whose texts people or ``delta`` wrote."""
 
 PAID = "2026-11-30"
-"""Since this day e-values pay for all tests of a code; tables that were read before say so."""
+"""Since this day e-values pay for the choice of windows and records; tables that were read before say so."""
 
 READ_BY_E_VALUE = {
     "averaging", "changed", "edits", "entropy", "ladder", "languages", "lengths", "models", "pasted", "plan", "variety",
@@ -113,7 +113,7 @@ def older(*found: dict[str, Any]) -> str:
         )
     if any(each["settings"]["date"] < PAID and each.get("experiment") in READ_BY_E_VALUE for each in found):
         said += (
-            "\nMeasured before the e-value paid for all tests of its code: of texts that "
+            "\nMeasured before the e-value paid for the choice of windows and records: of texts that "
             "were found near the level, a few are not found since.\n"
         )
     return said

@@ -183,31 +183,27 @@ class Reader {
     this.found = found;
     this.alpha = alpha;
     this.light = light;
+    this.variants = variants;
     // Records are made of beacons of 20 bits (9.2); codes of other sizes come alone.
     this.numbers = profile.code_bits === CODE_BITS ? Array.from({ length: MAX_CODES }, (_, i) => i + 1) : [1];
     this.tests = this.numbers.map((n) => tests(found.length, n, codes?.length ?? 2 ** profile.code_bits, variants, this.numbers.length, share));
   }
 
   /** 10, step 8: whether a window carries its code, and the text's kind is no reason for it. */
-  isFound({ p, n, from, behind, code, tests, evidence }) {
+  isFound({ p, n, from, behind, code, tests, choices, evidence }) {
     if (!this.light) {
       if (p > this.alpha) return false;
-      if (evidence) return this.isFit(evidence.slots.flatMap(({ chosen }) => chosen), evidence.records);
-      return this.isFit(unitsFor(this.slotZero(this.found.slice(from, behind), n), code, this.profile.colours), tests);
+      if (evidence) return this.isFit(evidence.slots.flatMap(({ chosen }) => chosen), (choices * evidence.records) / tests);
+      return this.isFit(unitsFor(this.slotZero(this.found.slice(from, behind), n), code, this.profile.colours), choices);
     }
     const contexts = new Set(this.found.slice(from, behind).map(({ name }) => name)).size;
     const every = 2 ** this.profile.code_bits;
-    return (p * every) / this.searched <= (contexts >= MANY_CONTEXTS ? this.alpha : this.alpha ** 2);
+    return (p * every) / (this.codes?.length ?? every) <= (contexts >= MANY_CONTEXTS ? this.alpha : this.alpha ** 2);
   }
 
-  /** 12: whether texts seldom fit a code as well, which has these units in each context, in so many tests of all codes. */
-  isFit(units, tests) {
-    return logEValue(units) >= Math.log(tests / this.searched / this.alpha);
-  }
-
-  /** How many codes are searched. */
-  get searched() {
-    return this.codes?.length ?? 2 ** this.profile.code_bits;
+  /** 12: whether texts seldom fit a code as well, which has these units in each context, as the best of so many choices. */
+  isFit(units, choices = 1) {
+    return logEValue(units) >= Math.log(choices / this.alpha);
   }
 
   /** The rows of slot 0; `group` says, as bits, in which numbers of codes a row's positions count. */
@@ -227,10 +223,10 @@ class Reader {
     const [[best]] = bestBeacons(rows, this.profile.code_bits);
     const all = 2 ** this.profile.code_bits / this.share;
     const p = pValue(tail(rows.map(({ units }) => units), best.score), all);
-    return [{ code: best.code, p_value: p, isFit: this.isFit(unitsFor(rows, best.code, this.profile.colours), all) }];
+    return [{ code: best.code, p_value: p, isFit: this.isFit(unitsFor(rows, best.code, this.profile.colours)) }];
   }
 
-  /** What may be a passage: `{reader, from, behind, n, code, tests, bound}`, `p` where it is known. */
+  /** What may be a passage: `{reader, from, behind, n, code, tests, choices, bound}`, `p` where it is known. */
   candidates() {
     if (this.found.length === 0) return [];
     return [...this.wholeCandidates(), ...this.windowCandidates()].map((one) => Object.assign(one, { reader: this }));
@@ -242,7 +238,7 @@ class Reader {
     const lists = bestBeacons(this.beaconRows(this.found), this.profile.code_bits, this.codes);
     const candidates = this.numbers.map((n) => {
       const [{ code, score: reached }] = lists[n - 1];
-      const one = { from: 0, behind: this.found.length, n, code, score: reached, tests: this.tests[n - 1].whole, beacons: lists[n - 1] };
+      const one = { from: 0, behind: this.found.length, n, code, score: reached, tests: this.tests[n - 1].whole, choices: this.variants, beacons: lists[n - 1] };
       one.p = pValue(tail(this.unitsOf(this.found, n), reached), one.tests);
       return one;
     });
@@ -283,6 +279,7 @@ class Reader {
         n,
         ...bests[i][w],
         tests: this.tests[i].window,
+        choices: this.variants * lists[i].length,
         bound: Math.log(this.tests[i].window) + bound(from, behind, bests[i][w].score),
       }));
     });

@@ -125,9 +125,9 @@ def factor_where(pays: Callable[[int], bool]) -> Change:
 
 
 def e_value_pays(change: Callable[[float], float]) -> Mapping[str, Change]:
-    """The e-value pays for another number of tests: of the right one, both as logarithms."""
+    """The e-value pays for another number of choices: of the right one, both as logarithms."""
     held_by = "d.search.candidates:held_by"
-    return {held_by: lambda f: lambda *given, log_tests, **more: f(*given, log_tests=change(log_tests), **more)}
+    return {held_by: lambda f: lambda *given, choices, **more: f(*given, choices=change(choices), **more)}
 
 
 def low(one: Any, alpha: float) -> bool:
@@ -201,11 +201,9 @@ EVIDENCE = (
           passing(lambda right, one, a: one.score >= -8 * np.log(a) if low(one, a) else right)),
     Fault("one-share-of-edited-contexts", BOUND.format("*bound-the-e-value-reaches"),
           {"d.statistics.e_value:UNMARKED_CONTEXTS": lambda _: (0.875,)}),
-    Fault("e-value-without-the-tests", BOUND.format("*does-not-pay-for-the-tests"), e_value_pays(lambda _: 0.0)),
-    Fault("e-value-without-the-windows", "decode/*does-not-pay-for-the-windows",
-          e_value_pays(lambda tests: min(tests, np.log(8 * 8 / 7 * 4 / 3)))),
+    Fault("e-value-without-the-windows", "decode/*does-not-pay-for-the-windows", e_value_pays(lambda _: 0.0)),
     Fault("e-value-pays-for-all-codes", BOUND.format("*bound-the-e-value-reaches"),
-          e_value_pays(lambda tests: tests + np.log(2**20))),
+          e_value_pays(lambda choices: choices + np.log(2**20))),
     Fault("least-share-of-edited-contexts", MEAN, {"d.statistics.e_value:UNMARKED_CONTEXTS": instead((0.125,))}),
     Fault("sum-of-the-products", MEAN, {"d.statistics.e_value:log_e_value": after(lambda log, _: log + np.log(4))}),
     Fault("smaller-p-value-alone", BOUND.format("*smaller-p-value*"), {
@@ -421,11 +419,9 @@ RECORD_STEPS = (
     Fault("e-value-of-slot-0", "decode/*that-the-e-value-of-all-slots-reaches*", as_record(
         lambda made, candidate, *_: replace(made, log_e=candidate.log_e)
     )),
-    Fault("e-value-without-the-records", "decode/*does-not-pay-for-the-records", {
-        READER + "_as_record": lambda f: lambda *given: replace(
-            made := f(*given), log_e=made.log_e + np.log(given[-1] * given[-2].records)
-        )
-    }),
+    Fault("e-value-without-the-records", "decode/*does-not-pay-for-the-records", as_record(
+        lambda made, candidate, *_: replace(made, choices=candidate.choices)
+    )),
     Fault("nonce-left-out", RECORD, {READER + "slot": lambda f: lambda *given: f(*given[:-1], 0)}),
     Fault("errors-under-one-layout", P_VALUES, doubts(lambda rivals, whole, layouts: (rivals, whole, 1))),
     Fault("errors-with-every-beacon", P_VALUES, doubts(lambda rivals, *of: ([2**20] * len(rivals), *of))),

@@ -1,6 +1,7 @@
 """The scores and their exact null."""
 
 import itertools
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -203,8 +204,9 @@ def test_a_place_with_several_sets_of_rivals_adds_them_up_and_one_without_has_no
         np.testing.assert_array_equal(units[2], alone[1][score][2] + alone[2][score][2])
 
 
-def candidate(by: Score, p_value: float, log_e: float, contexts: int = MANY_CONTEXTS, tests: float = 64.0) -> Candidate:
-    return Candidate(0, 9, 1, 7, by, 0, -30.0, log_e, contexts, tests, p_value / tests, p_value, EVERY[:64])
+def candidate(by: Score, p_value: float, log_e: float, contexts: int = MANY_CONTEXTS, choices: int = 1) -> Candidate:
+    given = contexts, 1e6, p_value / 1e6, p_value, EVERY[:64], math.log(choices)
+    return Candidate(0, 9, 1, 7, by, 0, -30.0, log_e, *given)
 
 
 @pytest.mark.parametrize("by", [Score.HALF, Score.RACE])
@@ -217,10 +219,10 @@ def test_a_code_is_found_if_texts_rarely_fit_it_too(by: Score) -> None:
 
 
 @pytest.mark.parametrize("by", [Score.HALF, Score.RACE])
-def test_an_e_value_pays_for_all_tests_of_a_code_and_not_for_other_codes(by: Score) -> None:
-    """64 codes are searched, each in a hundred tests, and ``ln(1e6)`` is 13.8155."""
-    assert candidate(by, 1e-4, 13.816, tests=6400.0).passes(1e-4, 1 << 20)
-    assert not candidate(by, 1e-9, 13.815, tests=6400.0).passes(1e-4, 1 << 20)
+def test_an_e_value_pays_for_the_choice_of_a_window(by: Score) -> None:
+    """Of a hundred; ``ln(1e6)`` is 13.8155."""
+    assert candidate(by, 1e-4, 13.816, choices=100).passes(1e-4, 1 << 20)
+    assert not candidate(by, 1e-9, 13.815, choices=100).passes(1e-4, 1 << 20)
 
 
 @pytest.mark.parametrize("by", [Score.LIGHT_SOFT, Score.LIGHT_RANK])

@@ -28,15 +28,15 @@ language model expects fits the code as well."""
 
 
 def held_by(
-    p_value: float, alpha: float, *, light: bool, contexts: int, factor: float, log_e: float, log_tests: float
+    p_value: float, alpha: float, *, light: bool, contexts: int, factor: float, log_e: float, choices: float
 ) -> tuple[HeldBy, float | None] | None:
     """The rule that a finding does not pass, and the largest p-value that passes it (spec section 10, step 8).
 
     The p-value says how rarely another code fits this text as well. That is not enough, as a code may fit all texts of
     a kind whose pairs recur, such as legal boilerplate. The e-value says how rarely a text that the language model
-    expects fits this code; it pays for all tests of the code, such as windows. Light scores expect no texts. So by them
-    the p-value must be at most the level over all codes: then it does not matter which code was asked for. In a text of
-    few contexts it must be at most the level's square.
+    expects fits this code; it pays for the choice of the best window. Light scores expect no texts. So by them the
+    p-value must be at most the level over all codes: then it does not matter which code was asked for. In a text of few
+    contexts it must be at most the level's square.
 
     Args:
         p_value: corrected for all that was searched.
@@ -45,7 +45,7 @@ def held_by(
         contexts: the distinct contexts that it stands on.
         factor: all codes of the profile, over the searched ones.
         log_e: the natural logarithm of the e-value.
-        log_tests: the natural logarithm of how many tests a code has, or a pair, which the e-value pays for.
+        choices: the natural logarithm of how many hypotheses the best was chosen from, which the e-value pays for.
 
     Returns:
         None where it passes every rule; a p-value of None where the rule asks for something else.
@@ -53,7 +53,7 @@ def held_by(
     if p_value > alpha:
         return "level", alpha
     if not light:
-        return None if log_e >= log_tests - math.log(alpha) else ("e-value", None)
+        return None if log_e >= choices - math.log(alpha) else ("e-value", None)
     few = contexts < MANY_CONTEXTS
     needed = (alpha**2 if few else alpha) / factor
     return None if p_value <= needed else ("few-contexts" if few else "every-code", needed)
@@ -67,11 +67,13 @@ class ScoredText:
         positions: the positions.
         score: how they are scored.
         share: the share of the level that its tests may use; the shares of all scores of a text add up to 1.
+        variants: how many variants of the text share the level.
     """
 
     positions: ScoredPositions
     score: Score = Score.HALF
     share: float = 1.0
+    variants: int = 1
 
 
 @dataclass(frozen=True)
@@ -118,13 +120,13 @@ class Candidate:
         by: how positions were scored.
         score: the code's score there.
         expected: the mean score of a wrong code.
-        log_e: the natural logarithm of the code's e-value, see :mod:`ctwl_decoder.statistics.e_value`; of a record's,
-            over the number of records that it was chosen from.
+        log_e: the natural logarithm of the code's e-value, see :mod:`ctwl_decoder.statistics.e_value`.
         contexts: the distinct contexts of the window, in all slots.
         tests: the number of tests (spec section 10.2).
         chance: the probability that one wrong code scores as high in slot 0.
         p_value: corrected for all that was searched.
         codes: uint32, ascending: the codes that were searched.
+        choices: the natural logarithm of how many windows, variants and records it was chosen from.
         record: the whole record, where it was read.
         beacons: the number of its best beacons whose nonces were tried, with or without success.
     """
@@ -142,6 +144,7 @@ class Candidate:
     chance: float
     p_value: float
     codes: NDArray[np.uint32] = field(repr=False, compare=False)
+    choices: float = 0.0
     record: FoundRecord | None = None
     beacons: int = 0
 
@@ -156,10 +159,10 @@ class Candidate:
             alpha: the level.
             every: how many codes the profile has.
         """
-        searched = len(self.codes)
+        factor, light = every / len(self.codes), self.by.light
         return held_by(
-            self.p_value, alpha, light=self.by.light, contexts=self.contexts, factor=every / searched,
-            log_e=self.log_e, log_tests=math.log(self.tests / searched),
+            self.p_value, alpha, light=light, contexts=self.contexts, factor=factor, log_e=self.log_e,
+            choices=self.choices,
         )  # fmt: skip
 
     @property
@@ -199,8 +202,8 @@ class Window:
         contexts = len(np.unique(part.pairs[:, :-1], axis=0))
         return cls(start, end, record_codes, text.score, contexts, table)
 
-    def candidate(self, code: int, codes: NDArray[np.uint32], tests: float) -> Candidate:
-        """A code, the best of ``codes``, with its exact p-value for so many tests."""
+    def candidate(self, code: int, codes: NDArray[np.uint32], tests: float, choices: int = 1) -> Candidate:
+        """A code, the best of ``codes``, with its exact p-value for so many tests; the window is one of ``choices``."""
         units = self.table.units(code)
         score = int(units.sum())
         chance = tail_of(self.table.scores, score)
@@ -218,4 +221,5 @@ class Window:
             chance=chance,
             p_value=min(1.0, max(tests * chance, FLOOR)),
             codes=codes,
+            choices=math.log(choices),
         )

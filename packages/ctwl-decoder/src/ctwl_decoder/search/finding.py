@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..statistics.scored_positions import ScoredPositions
 from ..statistics.scores import Score
 from ..text.tokens import TokenizedVariant
-from .candidates import Candidate, CodeSet, ScoredText
+from .candidates import Candidate, ScoredText
 from .plan import SearchPlan
 from .records import RecordReader
 from .spans import PositionSpan, merge
@@ -106,6 +106,5 @@ def _candidates(
     variant: TokenizedVariant, scored: Scored, plan: SearchPlan, reader: RecordReader, at_most: float | None = None
 ) -> list[Candidate]:
     """What is searched for what in a variant, each with its share of the level (spec section 10.2)."""
-    texts = [ScoredText(scored[score], score, share) for score, share in plan.score_shares.items()]
-    code_sets = [CodeSet(code_set.codes, code_set.share * variant.share) for code_set in plan.code_sets]
-    return find_candidates(texts, code_sets, reader.counts, at_most=at_most)
+    texts = [ScoredText(scored[score], score, share, variant.variants) for score, share in plan.score_shares.items()]
+    return find_candidates(texts, plan.code_sets, reader.counts, at_most=at_most)

@@ -314,7 +314,8 @@ class RecordReader:
             code=read[0],
             score=sum(scores),
             expected=sum(slot.table.expected for slot in hypothesis.slots),
-            log_e=log_e_value(units) - log(layouts * hypothesis.records),  # of so many some record fits by chance
+            log_e=log_e_value(units),
+            choices=candidate.choices + log(layouts * hypothesis.records),
             p_value=p_value,
             record=FoundRecord(hypothesis.layout, read, bounds, either, authenticator),
         )

@@ -44,7 +44,7 @@ class Joint:
         by: how positions were scored.
         log_e: the natural logarithm of the hypothesis's e-value.
         contexts: the distinct contexts of all texts.
-        log_tests: the natural logarithm of how many tests its pair has, by all choices of nonces and variants.
+        choices: the natural logarithm of how many choices of nonces and variants its pair has.
         left_out: the natural logarithm of all choices of pairs and nonces that there are, over the searched ones.
         p_value: corrected for all that was searched.
     """
@@ -53,7 +53,7 @@ class Joint:
     by: Score
     log_e: float
     contexts: int
-    log_tests: float
+    choices: float
     left_out: float
     p_value: float
 
@@ -61,7 +61,7 @@ class Joint:
         """The rule that the texts do not pass, see :func:`.candidates.held_by`; None where they carry the pair."""
         return held_by(
             self.p_value, alpha, light=self.by.light, contexts=self.contexts, factor=math.exp(self.left_out),
-            log_e=self.log_e, log_tests=self.log_tests,
+            log_e=self.log_e, choices=self.choices,
         )  # fmt: skip
 
 
@@ -94,26 +94,27 @@ def read_together(texts: Sequence[Sequence[ScoredPositions]], by: Score, code_se
         ([int(each[pair]) for each in best_of], len(texts), log_nonces[pair]),
         ([one] * len(texts), 1, its_own),
     ]
-    paid = sum(math.log(len(text)) for text in texts) + math.log(len(hypotheses)) - math.log(share * code_set.share)
+    of_variants = sum(math.log(len(text)) for text in texts) + math.log(len(hypotheses))
     joints = []
     for places, drawn, of_nonce in hypotheses:
         of_all = float(np.logaddexp.reduce(drawn * log_nonces))
         left_out = _LOG_PAIRS + drawn * math.log(NONCE_COUNT) - of_all
         parts = [text[which[place]] for text, which, place in zip(texts, variants, places, strict=True)]
         codes = code_set.codes[places].tolist()
-        joints.append(_joint(parts, codes, by, of_all + paid, drawn * of_nonce + paid, left_out))
+        tests = of_all + of_variants - math.log(share * code_set.share)
+        joints.append(_joint(parts, codes, by, tests, of_variants + drawn * of_nonce, left_out))
     return min(joints, key=lambda joint: joint.p_value)
 
 
 def _joint(
-    parts: Sequence[ScoredPositions], codes: Sequence[int], by: Score, tests: float, log_tests: float, left_out: float
+    parts: Sequence[ScoredPositions], codes: Sequence[int], by: Score, tests: float, choices: float, left_out: float
 ) -> Joint:
-    """A hypothesis with its p-value, for so many tests in all, and of its pair (their natural logarithms)."""
+    """A hypothesis with its p-value, for so many tests (their natural logarithm)."""
     table, units = _table(parts, codes)
     contexts = len(np.unique(np.concatenate([part.pairs[:, :-1] for part in parts]), axis=0))
     logarithm = tests + math.log(max(tail_of(table, int(units.sum())), _SMALLEST))
     p_value = max(math.exp(min(logarithm, 0.0)), FLOOR)
-    return Joint(tuple(codes), by, log_e_value(units), contexts, log_tests, left_out, p_value)
+    return Joint(tuple(codes), by, log_e_value(units), contexts, choices, left_out, p_value)
 
 
 def _table(parts: Sequence[ScoredPositions], codes: Sequence[int]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

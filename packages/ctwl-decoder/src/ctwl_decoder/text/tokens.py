@@ -27,7 +27,7 @@ class TokenizedVariant:
         ids: int64 (tokens,), its proxy tokens.
         starts: int64 (tokens + 1,), the place of each token, and of the end, in the text as given.
         positions: its positions.
-        share: the share of the level that its tests may use.
+        variants: how many variants the text has, which share the level.
     """
 
     name: str
@@ -35,7 +35,7 @@ class TokenizedVariant:
     ids: NDArray[np.int64]
     starts: NDArray[np.int64]
     positions: Positions
-    share: float
+    variants: int
 
     @property
     def tokens(self) -> int:
@@ -73,5 +73,5 @@ def tokenize_variants(
             )
         places = variant.source[np.append(starts, len(variant.text))]
         cut = positions(ids, profile.prefix_length, profile.context_length)
-        tokenized.append(TokenizedVariant(name, variant.text, ids, places, cut, 1 / len(variants)))
+        tokenized.append(TokenizedVariant(name, variant.text, ids, places, cut, len(variants)))
     return tokenized
