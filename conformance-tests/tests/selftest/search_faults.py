@@ -98,12 +98,12 @@ def last_of_equals(*scores: str) -> Mapping[str, Change]:
     """Of the codes with the best score under some scores the last is taken."""
 
     def change(candidate: Any) -> Any:
-        def last(self: Any, code: int, codes: Any, tests: float) -> Any:
+        def last(self: Any, code: int, codes: Any, *tests: float) -> Any:
             from ctwl_decoder.statistics.code_scores import score_all
 
             every = score_all(self.table, codes)
             best = codes[every == every.max()]
-            return candidate(self, int(best[-1]) if self.by.value in scores and code in best else code, codes, tests)
+            return candidate(self, int(best[-1]) if self.by.value in scores and code in best else code, codes, *tests)
 
         return last
 
@@ -289,7 +289,7 @@ FACTORS = (
         "d.search.plan:beacon_codes": lambda real: lambda profile, given, _: real(profile, given, None)
     }),
     Fault("no-factor-for-forms", "decode-forms", {"d.text.tokens:tokenize_variants": after(
-        lambda found, *_: [replace(each, share=1.0) for each in found]
+        lambda found, *_: [replace(each, variants=1) for each in found]
     )}),
     Fault("no-factor-for-scores", WHOLE, {**shares(1, 1), **shares(1, 1, LIGHT)}),
     Fault("no-factor-for-half", ONE + "decode/100-tokens-code-0", shares(1, 1 / 2)),
