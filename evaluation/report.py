@@ -45,13 +45,13 @@ RACE = "2026-11-28"
 WITHOUT_RACE = {"browser", "documents", "false_positives", "kinds", "light_speed", "load", "numerics", "reference"}
 """Experiments whose texts people or ``delta`` wrote."""
 
-PAID = "2026-11-30"
-"""Since this day e-values pay for the choice of windows and records; tables that were read before say so."""
+UNPAID = "2026-11-29"
+"""The last day on which e-values did not pay for the choice of windows and records; tables of such readings say so."""
 
 READ_BY_E_VALUE = {
     "averaging", "changed", "edits", "entropy", "ladder", "languages", "lengths", "models", "pasted", "plan", "variety",
 }  # fmt: skip
-"""Experiments that count what the proxy LM or another model finds, and were not repeated on the day before."""
+"""Experiments that count what a language model finds, and were not repeated later on that day."""
 
 FIRST_LEVEL = 1e-4
 """The level at which those results were read that state none."""
@@ -111,10 +111,10 @@ def older(*found: dict[str, Any]) -> str:
             "\nMeasured before `race`, with strategies that it has replaced: `gumbel` was `race` with a share near 1, "
             "and `unbiased`, which kept half of the probability, showed less than a share of 0.2.\n"
         )
-    if any(each["settings"]["date"] < PAID and each.get("experiment") in READ_BY_E_VALUE for each in found):
+    if any(each["settings"]["date"] <= UNPAID and each.get("experiment") in READ_BY_E_VALUE for each in found):
         said += (
-            "\nMeasured before the e-value paid for the choice of windows and records: of texts that "
-            "were found near the level, a few are not found since.\n"
+            "\nMeasured before the e-value paid for the choice of windows and records. Since then no more is found, "
+            "and near the level perhaps less.\n"
         )
     return said
 

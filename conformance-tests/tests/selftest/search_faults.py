@@ -125,9 +125,9 @@ def factor_where(pays: Callable[[int], bool]) -> Change:
 
 
 def e_value_pays(change: Callable[[float], float]) -> Mapping[str, Change]:
-    """The e-value pays for another number of choices: of the right one, both as logarithms."""
+    """The e-value pays for another number of choices, made of the right one; both are logarithms."""
     held_by = "d.search.candidates:held_by"
-    return {held_by: lambda f: lambda *given, choices, **more: f(*given, choices=change(choices), **more)}
+    return {held_by: lambda f: lambda *given, log_choices, **more: f(*given, log_choices=change(log_choices), **more)}
 
 
 def low(one: Any, alpha: float) -> bool:
@@ -420,7 +420,7 @@ RECORD_STEPS = (
         lambda made, candidate, *_: replace(made, log_e=candidate.log_e)
     )),
     Fault("e-value-without-the-records", "decode/*does-not-pay-for-the-records", as_record(
-        lambda made, candidate, *_: replace(made, choices=candidate.choices)
+        lambda made, candidate, *_: replace(made, log_choices=candidate.log_choices)
     )),
     Fault("nonce-left-out", RECORD, {READER + "slot": lambda f: lambda *given: f(*given[:-1], 0)}),
     Fault("errors-under-one-layout", P_VALUES, doubts(lambda rivals, whole, layouts: (rivals, whole, 1))),

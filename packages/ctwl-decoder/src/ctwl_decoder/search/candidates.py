@@ -28,7 +28,7 @@ language model expects fits the code as well."""
 
 
 def held_by(
-    p_value: float, alpha: float, *, light: bool, contexts: int, factor: float, log_e: float, choices: float
+    p_value: float, alpha: float, *, light: bool, contexts: int, factor: float, log_e: float, log_choices: float
 ) -> tuple[HeldBy, float | None] | None:
     """The rule that a finding does not pass, and the largest p-value that passes it (spec section 10, step 8).
 
@@ -45,7 +45,7 @@ def held_by(
         contexts: the distinct contexts that it stands on.
         factor: all codes of the profile, over the searched ones.
         log_e: the natural logarithm of the e-value.
-        choices: the natural logarithm of how many hypotheses the best was chosen from, which the e-value pays for.
+        log_choices: the natural logarithm of how many hypotheses the best was chosen from, which the e-value pays for.
 
     Returns:
         None where it passes every rule; a p-value of None where the rule asks for something else.
@@ -53,7 +53,7 @@ def held_by(
     if p_value > alpha:
         return "level", alpha
     if not light:
-        return None if log_e >= choices - math.log(alpha) else ("e-value", None)
+        return None if log_e >= log_choices - math.log(alpha) else ("e-value", None)
     few = contexts < MANY_CONTEXTS
     needed = (alpha**2 if few else alpha) / factor
     return None if p_value <= needed else ("few-contexts" if few else "every-code", needed)
@@ -126,7 +126,7 @@ class Candidate:
         chance: the probability that one wrong code scores as high in slot 0.
         p_value: corrected for all that was searched.
         codes: uint32, ascending: the codes that were searched.
-        choices: the natural logarithm of how many windows, variants and records it was chosen from.
+        log_choices: the natural logarithm of how many windows, variants and records it was chosen from.
         record: the whole record, where it was read.
         beacons: the number of its best beacons whose nonces were tried, with or without success.
     """
@@ -144,7 +144,7 @@ class Candidate:
     chance: float
     p_value: float
     codes: NDArray[np.uint32] = field(repr=False, compare=False)
-    choices: float = 0.0
+    log_choices: float
     record: FoundRecord | None = None
     beacons: int = 0
 
@@ -162,7 +162,7 @@ class Candidate:
         factor, light = every / len(self.codes), self.by.light
         return held_by(
             self.p_value, alpha, light=light, contexts=self.contexts, factor=factor, log_e=self.log_e,
-            choices=self.choices,
+            log_choices=self.log_choices,
         )  # fmt: skip
 
     @property
@@ -221,5 +221,5 @@ class Window:
             chance=chance,
             p_value=min(1.0, max(tests * chance, FLOOR)),
             codes=codes,
-            choices=math.log(choices),
+            log_choices=math.log(choices),
         )

@@ -315,7 +315,7 @@ class RecordReader:
             score=sum(scores),
             expected=sum(slot.table.expected for slot in hypothesis.slots),
             log_e=log_e_value(units),
-            choices=candidate.choices + log(layouts * hypothesis.records),
+            log_choices=candidate.log_choices + log(layouts * hypothesis.records),
             p_value=p_value,
             record=FoundRecord(hypothesis.layout, read, bounds, either, authenticator),
         )

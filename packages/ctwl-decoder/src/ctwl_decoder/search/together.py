@@ -44,7 +44,7 @@ class Joint:
         by: how positions were scored.
         log_e: the natural logarithm of the hypothesis's e-value.
         contexts: the distinct contexts of all texts.
-        choices: the natural logarithm of how many choices of nonces and variants its pair has.
+        log_choices: the natural logarithm of how many choices of nonces and variants its pair has.
         left_out: the natural logarithm of all choices of pairs and nonces that there are, over the searched ones.
         p_value: corrected for all that was searched.
     """
@@ -53,7 +53,7 @@ class Joint:
     by: Score
     log_e: float
     contexts: int
-    choices: float
+    log_choices: float
     left_out: float
     p_value: float
 
@@ -61,7 +61,7 @@ class Joint:
         """The rule that the texts do not pass, see :func:`.candidates.held_by`; None where they carry the pair."""
         return held_by(
             self.p_value, alpha, light=self.by.light, contexts=self.contexts, factor=math.exp(self.left_out),
-            log_e=self.log_e, choices=self.choices,
+            log_e=self.log_e, log_choices=self.log_choices,
         )  # fmt: skip
 
 
@@ -107,14 +107,14 @@ def read_together(texts: Sequence[Sequence[ScoredPositions]], by: Score, code_se
 
 
 def _joint(
-    parts: Sequence[ScoredPositions], codes: Sequence[int], by: Score, tests: float, choices: float, left_out: float
+    parts: Sequence[ScoredPositions], codes: Sequence[int], by: Score, tests: float, log_choices: float, left_out: float
 ) -> Joint:
     """A hypothesis with its p-value, for so many tests (their natural logarithm)."""
     table, units = _table(parts, codes)
     contexts = len(np.unique(np.concatenate([part.pairs[:, :-1] for part in parts]), axis=0))
     logarithm = tests + math.log(max(tail_of(table, int(units.sum())), _SMALLEST))
     p_value = max(math.exp(min(logarithm, 0.0)), FLOOR)
-    return Joint(tuple(codes), by, log_e_value(units), contexts, choices, left_out, p_value)
+    return Joint(tuple(codes), by, log_e_value(units), contexts, log_choices, left_out, p_value)
 
 
 def _table(parts: Sequence[ScoredPositions], codes: Sequence[int]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
