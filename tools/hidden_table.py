@@ -39,6 +39,9 @@ _OWN = icu.UnicodeSet(r"[\u0000-\u00FF \u0192 \u0263 \u0269 \u028B]")
 _SOUNDS = icu.UnicodeSet(r"[\u02B0-\u02FF]")
 """Signs of phonetics."""
 
+_WRITTEN = icu.UnicodeSet("[[:L:] [[:N:] - [:NFKC_QC=No:]]]")
+"""Letters, and numbers of their own: the zeros of many scripts are rings. Signs of mathematics may stand beside letters."""
+
 _LETTERS = set(string.ascii_letters)
 _ENCLOSED = re.compile(r"(?:NEGATIVE )?(?:CIRCLED|SQUARED) LATIN (?:CAPITAL|SMALL) LETTER ([A-Z])")
 
@@ -69,7 +72,7 @@ def _like(character: str) -> str | None:
     capital = icu.Char.isUUppercase(character)
     looks = _looks()
     kinds = ("capital", "small") if capital else ("small", "capital")
-    letters = [looks[kind].get(_skeleton(character)) for kind in kinds] if icu.Char.isalpha(character) else []
+    letters = [looks[kind].get(_skeleton(character)) for kind in kinds] if _WRITTEN.contains(character) else []
     known = _punctuation().contains(character) or _SOUNDS.contains(character)
     signs = [] if known else [looks["sign"].get(_skeleton(character))]
     return next(filter(None, letters + signs), None)

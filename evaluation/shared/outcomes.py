@@ -26,6 +26,8 @@ from .texts import Recipe, Text
 LEVEL = ALPHA
 """The decoder's own."""
 
+_SCORES = {Strategy.RACE: Score.RACE, Strategy.DELTA: Score.HALF}
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -52,9 +54,9 @@ def is_clear(table: ScoreTable, code: int) -> bool:
     return log_e_value(table.units(code)) >= -math.log(LEVEL)
 
 
-def own_score(method: str) -> Score:
-    """The score that was made for a way of marking: a strategy, or the paper's."""
-    return Score.RACE if method == Strategy.RACE else Score.HALF
+def own_score(strategy: str) -> Score:
+    """The score that was made for a strategy."""
+    return _SCORES[Strategy(strategy)]
 
 
 def read(proxy: Proxy, recipe: Recipe, text: Text, lengths: Sequence[int]) -> list[Outcome]:

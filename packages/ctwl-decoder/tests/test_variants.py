@@ -163,6 +163,8 @@ def test_a_blank_that_parts_words_is_a_space(blank: str) -> None:
         ("ag", "ɑɡ"),
         ("i", "ı"),
         ("s", "ſ"),
+        ("o", "०"),
+        ("ol", "໐۱"),
         ("abcdefghijklmnopqrstuvwyz", "ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘꞯʀꜱᴛᴜᴠᴡʏᴢ"),
         ("abde", "ᵃᵇᵈᵉ"),
     ],

@@ -7,10 +7,14 @@ import { require } from "./refusal.js";
 const patternOf = (text) =>
   new RegExp(text.replaceAll("\\s", "\\p{White_Space}").replaceAll("\\S", "\\P{White_Space}"), "gu");
 
-/** The splitting rules: each pattern is applied to the pieces that the one before left. */
-const RULES = Object.fromEntries(
-  Object.entries(SPLITTING.rules).map(([rule, names]) => [rule, names.map((name) => patternOf(SPLITTING.patterns[name]))]),
-);
+/** The patterns of the rules that were asked for: one that this engine cannot compile concerns its own profiles alone. */
+const compiled = new Map();
+
+/** A splitting rule: each pattern is applied to the pieces that the one before left. */
+function patternsOf(rule) {
+  if (!compiled.has(rule)) compiled.set(rule, SPLITTING.rules[rule].map((name) => patternOf(SPLITTING.patterns[name])));
+  return compiled.get(rule);
+}
 
 /** GPT-2's alphabet: the character that stands for each byte. */
 export const ALPHABET = (() => {
@@ -22,7 +26,7 @@ export const ALPHABET = (() => {
 /** The pieces of a text under a rule, in order; joined they are the text. */
 export function split(text, rule) {
   let pieces = [text];
-  for (const pattern of RULES[rule]) pieces = pieces.flatMap((piece) => cut(piece, pattern));
+  for (const pattern of patternsOf(rule)) pieces = pieces.flatMap((piece) => cut(piece, pattern));
   return pieces;
 }
 
