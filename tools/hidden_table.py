@@ -40,7 +40,7 @@ _SOUNDS = icu.UnicodeSet(r"[\u02B0-\u02FF]")
 """Signs of phonetics."""
 
 _WRITTEN = icu.UnicodeSet("[[:L:] [[:N:] - [:NFKC_QC=No:]]]")
-"""Letters, and numbers of their own: the zeros of many scripts are rings. Signs of mathematics may stand beside letters."""
+"""Letters, and numbers of their own: the zeros of many scripts are rings. Signs of mathematics stand beside letters."""
 
 _LETTERS = set(string.ascii_letters)
 _ENCLOSED = re.compile(r"(?:NEGATIVE )?(?:CIRCLED|SQUARED) LATIN (?:CAPITAL|SMALL) LETTER ([A-Z])")
