@@ -14,7 +14,7 @@ from ctwl_protocol.profile import Profile, has_public_key
 from ctwl_protocol.records.beacon import BEACON_BITS, BEACON_FIELDS, NONCE_COUNT
 from ctwl_protocol.registry import Registry
 
-from ..options import ScoreName, beacon_codes, check_alpha
+from ..options import ALPHA, ScoreName, beacon_codes, check_alpha
 from ..statistics.code_scores import code_space
 from ..statistics.scores import Score
 from .candidates import CodeSet
@@ -69,7 +69,7 @@ class SearchPlan:
         profile: Profile,
         registry: Registry | None,
         *,
-        alpha: float,
+        alpha: float = ALPHA,
         score: Score | ScoreName = "auto",
         beacons: Iterable[tuple[int, int]] | None = None,
     ) -> SearchPlan:
@@ -95,7 +95,7 @@ class SearchPlan:
         else:
             every = CodeSet(code_space(profile), 1 - _REGISTERED_SHARE)
             code_sets = [CodeSet(registered, _REGISTERED_SHARE), every]
-        shares = _SHARES.get(score, {}) or {Score(score): 1.0}
+        shares = _SHARES.get(score) or {Score(score): 1.0}
         return cls(alpha, tuple(code_sets), shares)
 
     @property
