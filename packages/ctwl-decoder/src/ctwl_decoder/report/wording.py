@@ -118,22 +118,15 @@ def describe_body(report: BodyReport) -> str:
     numbers = report.model_dump(include={"texts", "tokens", "profile"})
     size = say("report-size-together", **numbers, read=say(f"report-read-{report.read}"))
     size = "\n".join([size, *tried(report.profiles)])
-    missing = not_tried(report.profiles)
     if report.origin is None:
         verdict = f"{say('report-none-together', verdict=say('none'))} ({why_none(report)})."
-        return "\n".join([verdict, size, *_held(report), say("no-proof"), *missing])
-    found = say("report-found-together", verdict=say("found-whole"))
-    p_value = f"{format_p_value(report.p_value)}   {say('report-p-value-together')}"
-    return "\n".join(
-        [
-            f"{found}: {describe_hop(report.origin)}",
-            *_lines([("p-value", p_value)]),
-            size,
-            say("report-which"),
-            say("forgeable" if report.registry else "report-private"),
-            *missing,
-        ]
-    )
+        lines = [verdict, size, *_held(report), say("no-proof")]
+    else:
+        verdict = f"{say('report-found-together', verdict=say('found-whole'))}: {describe_hop(report.origin)}"
+        p_value = f"{format_p_value(report.p_value)}   {say('report-p-value-together')}"
+        proves = say("forgeable" if report.registry else "report-private")
+        lines = [verdict, *_lines([("p-value", p_value)]), size, say("report-which"), proves]
+    return "\n".join([*lines, *not_tried(report.profiles)])
 
 
 def describe_origin(span: Span) -> str:
