@@ -79,7 +79,7 @@ def without_marks(given: AlignedText) -> AlignedText:
         before, given = given, given.edited(_Reading(given.text, folded).edits(_scanner(_dialects(folded))))
         if given.text == before.text:
             break
-    return given.edited((*found.span(), found[1]) for found in _ESCAPE.finditer(given.text))
+    return given.replaced(_ESCAPE, r"\1")
 
 
 def _dialects(folded: str) -> frozenset[str]:
