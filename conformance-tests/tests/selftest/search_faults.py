@@ -433,7 +433,7 @@ RECORD_STEPS = (
         f(slots, size) if size in (2, len(slots)) else ()
     )}),
     Fault("earlier-hops-of-all-codes", "decode-registered", {READER + "_assume": lambda f: lambda self, *given: (
-        f(self, *given[:-1], self._every)
+        f(self, *given[:-1], np.arange(self.profile.codes, dtype=np.uint32))
     )}),
     Fault("authenticator-ignored", "decode-owner",
           {READER + "_authenticate": after(lambda found, *_: (*found[:2], 1e-300))}),

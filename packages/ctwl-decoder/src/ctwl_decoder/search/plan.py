@@ -39,7 +39,7 @@ _SHARES: Mapping[str, Mapping[Score, float]] = {
 NO_CODES = np.array([], dtype=np.uint32)
 """No registered codes."""
 
-_BELOW_PROVIDER = BEACON_BITS - BEACON_FIELDS["provider"]
+BELOW_PROVIDER = BEACON_BITS - BEACON_FIELDS["provider"]
 """The bits of a beacon below the provider's."""
 
 _REGISTERED_SHARE = NUMBERS.search.registered_share
@@ -120,7 +120,7 @@ class SearchPlan:
     @property
     def of_one_provider(self) -> bool:
         """Whether the codes of one provider alone are searched, where codes are beacons."""
-        providers = {int(code) >> _BELOW_PROVIDER for each in self.code_sets for code in each.codes[[0, -1]]}
+        providers = {int(code) >> BELOW_PROVIDER for each in self.code_sets for code in each.codes[[0, -1]]}
         return len(providers) == 1
 
     @property
