@@ -67,9 +67,7 @@ def _any_of(rules: Iterable[tuple[str, Mark]]) -> re.Pattern[str]:
     return _compiled("|".join(f"(?P<{name}>{rule.pattern})" for name, rule in rules))
 
 
-@cache
-def _scanner(dialects: frozenset[str]) -> _Scanner:
-    return _Scanner(dialects)
+_scanner = cache(_Scanner)
 
 
 def without_marks(given: AlignedText) -> AlignedText:
