@@ -27,14 +27,19 @@ def held_back(rule: HeldBy, needed: float | None, contexts: int, *, light: bool,
         light: whether the text was read by ranks alone.
         own: whether the reader named the language model.
     """
-    says = say(f"held-{rule}", needed="" if needed is None else format_p_value(needed), contexts=contexts)
     if rule == "e-value":
         advice = say("report-more-other")
     elif light:
         advice = say("report-more-whole")
     else:
         advice = say("report-more") if own else f"{say('report-more')} {say('report-stronger')}"
+    says = why_held(rule, needed, contexts)
     return HeldBack(rule=rule, needed=needed, contexts=contexts, says=says, advice=advice)
+
+
+def why_held(rule: HeldBy, needed: float | None, contexts: int) -> str:
+    """Why the best code was not found, in a sentence; see :func:`held_back`."""
+    return say(f"held-{rule}", needed="" if needed is None else format_p_value(needed), contexts=contexts)
 
 
 def headline(report: Report) -> str:
