@@ -218,8 +218,6 @@ class _Reading:
 
     def _after(self, hidden: str, place: int) -> int:
         """The place after what is hidden, which ends with this string; -1 where it does not end."""
-        if not hidden:
-            return place
         end = -1 if hidden in self._endless else self._folded.find(hidden, place)
         if end < 0:
             self._endless.add(hidden)
