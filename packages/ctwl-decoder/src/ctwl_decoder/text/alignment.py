@@ -78,9 +78,8 @@ def normalize_aligned(given: AlignedText) -> AlignedText:
     if not given.text.isascii() or "\r" in given.text:
         # What nobody sees goes first, so that a run of it moves no place of the characters around it.
         seen = given.replaced(_DELETED, "")
-        pieces = ((m.start(), m.end(), m.group()) for m in _CHANGED.finditer(seen.text))
-        changed = ((start, end, piece, _normalized(piece)) for start, end, piece in pieces)
-        normalized = seen.edited((start, end, new) for start, end, piece, new in changed if new != piece)
+        changed = ((found, _normalized(found[0])) for found in _CHANGED.finditer(seen.text))
+        normalized = seen.edited((*found.span(), new) for found, new in changed if new != found[0])
     head = len(normalized.text) - len(normalized.text.lstrip(WHITE_SPACE))
     tail = max(len(normalized.text.rstrip(WHITE_SPACE)), head)
     return AlignedText(normalized.text[head:tail], normalized.source[head : tail + 1])
