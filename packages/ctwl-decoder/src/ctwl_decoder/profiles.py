@@ -26,10 +26,10 @@ from .options import ALPHA
 from .reading import Progress, Reading
 from .reading_model import ReadingModel
 from .report.analysis import Analysis
-from .report.model import BodyReport, ProfileRead, Report
+from .report.model import BodyReport, ProfileRead, Report, Result
 from .report.wording import why_held
 
-_ReportT = TypeVar("_ReportT", Report, BodyReport)
+_ReportT = TypeVar("_ReportT", bound=Result)
 
 
 class Decoders:
@@ -255,7 +255,7 @@ def paying(report: _ReportT, paid: int, alpha: float) -> _ReportT:
     return report.model_copy(update=changed)
 
 
-def _profile_read(name: str, report: Report | BodyReport | None, paid: int, error: CTWLError | None) -> ProfileRead:
+def _profile_read(name: str, report: Result | None, paid: int, error: CTWLError | None) -> ProfileRead:
     return ProfileRead(
         name=name,
         read="no" if report is None else report.read,

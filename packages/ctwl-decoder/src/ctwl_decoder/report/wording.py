@@ -12,7 +12,7 @@ from ..options import STRONG
 from ..search.candidates import HeldBy
 from ..text.variants import AS_GIVEN
 from ..words import ENOUGH_TOKENS, say
-from .model import BodyReport, HeldBack, Hop, ProfileRead, ReadRecord, Report, Span
+from .model import BodyReport, HeldBack, Hop, ProfileRead, ReadRecord, Report, Result, Span
 
 _MOST_DIGITS = 16  # a float has no more
 
@@ -274,7 +274,7 @@ def _not_here(name: str, fetch: str | None, missing: str) -> str:
     return f"{not_tried}{say('report-fetch', fetch=fetch) if fetch else f': {missing}'}"
 
 
-def why_none(report: Report | BodyReport) -> str:
+def why_none(report: Result) -> str:
     """Why no code was found: the p-value, and the level or the rule that held the code back."""
     held = report.held_back
     if held is None or held.rule == "level":
@@ -283,7 +283,7 @@ def why_none(report: Report | BodyReport) -> str:
     return say("report-held-at", p=format_p_value(report.p_value), why=held.says)
 
 
-def _held(report: Report | BodyReport) -> list[str]:
+def _held(report: Result) -> list[str]:
     """What to do where a p-value below the level was held back."""
     held = report.held_back
     return [held.advice] if held and held.rule != "level" else []
