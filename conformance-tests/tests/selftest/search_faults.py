@@ -66,9 +66,11 @@ TABLE, PAIR = "d.statistics.scored_positions:ScoreTable.of", "d.statistics.score
 
 def repeating(module: str) -> Mapping[str, Change]:
     """A module that sums pairs that come back."""
-    return {f"d.search.{module}:ScoreTable": lambda table: SimpleNamespace(
-        of=lambda positions: table.of(positions, repeats=True)
-    )}  # fmt: skip
+
+    def all_differ(positions: Any) -> Any:
+        return replace(positions, pairs=np.column_stack([positions.pairs[:, :-1], np.arange(len(positions))]))
+
+    return {f"d.search.{module}:ScoreTable": lambda table: SimpleNamespace(of=lambda each: table.of(all_differ(each)))}
 
 
 def dropped_in_the_text(window_of: Any) -> Any:
