@@ -66,9 +66,11 @@ TABLE, PAIR = "d.statistics.scored_positions:ScoreTable.of", "d.statistics.score
 
 def repeating(module: str) -> Mapping[str, Change]:
     """A module that sums pairs that come back."""
-    return {f"d.search.{module}:ScoreTable": lambda table: SimpleNamespace(
-        of=lambda positions: table.of(positions, repeats=True)
-    )}  # fmt: skip
+
+    def all_differ(positions: Any) -> Any:
+        return replace(positions, pairs=np.column_stack([positions.pairs[:, :-1], np.arange(len(positions))]))
+
+    return {f"d.search.{module}:ScoreTable": lambda table: SimpleNamespace(of=lambda each: table.of(all_differ(each)))}
 
 
 def dropped_in_the_text(window_of: Any) -> Any:
@@ -433,7 +435,7 @@ RECORD_STEPS = (
         f(slots, size) if size in (2, len(slots)) else ()
     )}),
     Fault("earlier-hops-of-all-codes", "decode-registered", {READER + "_assume": lambda f: lambda self, *given: (
-        f(self, *given[:-1], self._every)
+        f(self, *given[:-1], np.arange(self.profile.codes, dtype=np.uint32))
     )}),
     Fault("authenticator-ignored", "decode-owner",
           {READER + "_authenticate": after(lambda found, *_: (*found[:2], 1e-300))}),

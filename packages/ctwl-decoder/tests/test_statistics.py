@@ -136,7 +136,6 @@ def test_a_pair_that_comes_back_counts_once() -> None:
     assert {contexts[int(seed)]: int(row[0]) for seed, row in zip(table.seeds, table.scores, strict=True)} == {
         context: len({b for a, b in pairs if a == context}) for context, _ in pairs
     }
-    assert ScoreTable.of(marks, repeats=True).scores.sum() == 4 * len(marks)
 
 
 def test_in_the_search_a_pair_counts_again_far_away() -> None:

@@ -29,21 +29,17 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Decoder": ".decoder",
-    "Decoders": ".profiles",
-    "Reading": ".reading",
-    "Screened": ".reading",
-    "Search": ".decoder",
-    "decode": ".profiles",
-    "open_proxies": ".profiles",
-    "paying": ".profiles",
+    ".decoder": ("Decoder", "Search"),
+    ".profiles": ("Decoders", "decode", "open_proxies", "paying"),
+    ".reading": ("Reading", "Screened"),
 }
 
 
 def __getattr__(name: str) -> Any:
     """Load the decoder when it is asked for: what reads no text starts sooner without it."""
-    if name in _HOMES:
-        from importlib import import_module
+    from importlib import import_module
 
-        return getattr(import_module(_HOMES[name], __name__), name)
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(module, __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -51,7 +51,7 @@ from ctwl_protocol.records.sealing import MAX_EPOCH, ProviderKeys
 from ctwl_protocol.registry import load_trusted
 
 from . import several
-from .errors import DecoderError, ExtraMissing, OptionOutOfRange
+from .errors import ExtraMissing, OptionOutOfRange
 from .files import Found, files_in, texts_of
 from .kinds import KINDS
 from .options import STRONG, STRONG_SIZE, add_alpha, add_beacons, add_proxy_options, check_alpha, named_profiles
@@ -298,7 +298,7 @@ def _run(argv: list[str]) -> int:
         what = "--together reads several as one" if arguments.together else f"{len(names)} files are named"
         raise OptionOutOfRange(f"--html shows one text, and {what}; name one of them")
     if arguments.together:
-        return _together(list(several.texts_in(names)), arguments)
+        return _together(several.texts_in(names), arguments)
     if len(names) > 1 or names != arguments.files:
         return _each(several.texts_in(names), arguments)
     return _one(texts_of(names[0]), shown(names[0]), arguments)
@@ -318,13 +318,10 @@ def _each(found: Iterable[Found], arguments: argparse.Namespace) -> int:
     return several.status(verdicts)
 
 
-def _together(found: Sequence[Found], arguments: argparse.Namespace) -> int:
+def _together(found: Iterable[Found], arguments: argparse.Namespace) -> int:
     """Read all texts as one body, and print its verdict. A text that cannot be read is an error: it belongs to it."""
-    for each in found:
-        if isinstance(each.text, DecoderError):
-            raise each.text
+    texts = [each.words() for each in found]
     decoders, options = _decoders(arguments)
-    texts = [each.text for each in found if isinstance(each.text, str)]
     report = decoders.decode_together(texts, score=arguments.score, **options)
     with closed_output_is_fine():
         print(json.dumps(report.model_dump(mode="json"), indent=2) if arguments.json else describe_body(report))
@@ -339,10 +336,8 @@ def _one(found: list[Found], name: str, arguments: argparse.Namespace) -> int:
         raise OptionOutOfRange(f"--html shows one text, and {name} has several; unpack it, and name one of them")
     if main is None or (others and arguments.json):
         return _each(found, arguments)
-    if isinstance(main.text, DecoderError):
-        raise main.text
-    read = _reader(arguments)
-    analysis = read(main.text, "")
+    text, read = main.words(), _reader(arguments)
+    analysis = read(text, "")
     _show(analysis, arguments)
     if not analysis.text:
         note(f"ctwl-decode: {main.name}{' is empty' if main.name == shown('-') else ': the file is empty'}")

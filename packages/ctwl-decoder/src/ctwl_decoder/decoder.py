@@ -203,7 +203,7 @@ class Decoder:
 
     def begin(self, text: str, **search: Unpack[Search]) -> Reading:
         """A reading that goes on when it is asked to; see :meth:`decode`."""
-        return Reading(self.pipeline, text, self._plan(**search))
+        return Reading(self.pipeline, text, SearchPlan.of(self.profile, self.registry.registry, **search))
 
     def decode_together(self, texts: Sequence[str], **search: Unpack[Search]) -> BodyReport:
         """Read several texts of one origin as one body, such as the short messages of a conversation.
@@ -219,7 +219,7 @@ class Decoder:
             OptionOutOfRange: there is no text or too many; the profile's codes are no beacons.
             CTWLError: see :meth:`decode`.
         """
-        plan = self._plan(**search)
+        plan = SearchPlan.of(self.profile, self.registry.registry, **search)
         if self.profile.code_bits != BEACON_BITS or not 0 < len(texts) <= MOST_TEXTS:
             raise OptionOutOfRange(
                 f"1 to {MOST_TEXTS} texts are read together, and by a profile whose codes are beacons"
@@ -237,14 +237,6 @@ class Decoder:
             return self._reading_model.arithmetic
         with needing("torch", "the proxy LM"):
             return self.proxy.load()
-
-    def _plan(
-        self,
-        alpha: float = ALPHA,
-        score: Score | ScoreName = "auto",
-        beacons: Iterable[tuple[int, int]] | None = None,
-    ) -> SearchPlan:
-        return SearchPlan.of(self.profile, self.registry.registry, alpha=alpha, score=score, beacons=beacons)
 
 
 def _by_proxy(proxy: Proxy) -> Weigh:

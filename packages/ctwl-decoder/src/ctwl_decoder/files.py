@@ -37,6 +37,16 @@ class Found(NamedTuple):
     name: str
     text: str | DecoderError
 
+    def words(self) -> str:
+        """The words.
+
+        Raises:
+            DecoderError: why there are none.
+        """
+        if isinstance(self.text, DecoderError):
+            raise self.text
+        return self.text
+
 
 def files_in(names: Iterable[str]) -> Iterator[str]:
     """The files that are named, and those in folders that are named, in the order of their names; hidden ones not.
@@ -120,10 +130,7 @@ def _one(found: Sequence[Found], name: str) -> str:
     texts = [each.text for each in found if isinstance(each.text, str)]
     if len(texts) > 1:
         raise NotOpened(f"{name} has {len(texts)} texts, and one is asked for; unpack it and name one of them")
-    for each in found if not texts else []:
-        if isinstance(each.text, DecoderError):
-            raise each.text
-    return texts[0] if texts else ""
+    return "".join(texts or [each.words() for each in found])
 
 
 def _named(found: Found) -> Found:

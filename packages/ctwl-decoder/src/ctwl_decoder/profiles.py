@@ -26,10 +26,10 @@ from .options import ALPHA
 from .reading import Progress, Reading
 from .reading_model import ReadingModel
 from .report.analysis import Analysis
-from .report.model import BodyReport, ProfileRead, Report
-from .report.wording import held_back
+from .report.model import BodyReport, ProfileRead, Report, Result
+from .report.wording import why_held
 
-_ReportT = TypeVar("_ReportT", Report, BodyReport)
+_ReportT = TypeVar("_ReportT", bound=Result)
 
 
 class Decoders:
@@ -245,19 +245,17 @@ def paying(report: _ReportT, paid: int, alpha: float) -> _ReportT:
     def pay(part: Any) -> Any:
         return part and part.model_copy(update={"p_value": min(1.0, paid * part.p_value)})
 
-    paid_for, held = pay(report).model_copy(update={"alpha": alpha}), report.held_back
-    if held is not None:
-        whole, own = report.read == "whole", getattr(report, "reading_model", None) is not None
-        needed = None if held.needed is None else paid * held.needed
-        why = held_back(held.rule, needed, held.contexts, light=not whole, own=own)
-        paid_for = paid_for.model_copy(update={"held_back": why})
-    if isinstance(paid_for, Report):
-        more = {"spans": [pay(span) for span in paid_for.spans], "likeliest": pay(paid_for.likeliest)}
-        paid_for = paid_for.model_copy(update=more)
-    return paid_for  # type: ignore[no-any-return]
+    changed: dict[str, Any] = {"alpha": alpha, "p_value": min(1.0, paid * report.p_value)}
+    if held := report.held_back:
+        needed = held.needed and paid * held.needed
+        says = why_held(held.rule, needed, held.contexts)
+        changed["held_back"] = held.model_copy(update={"needed": needed, "says": says})
+    if isinstance(report, Report):
+        changed |= {"spans": list(map(pay, report.spans)), "likeliest": pay(report.likeliest)}
+    return report.model_copy(update=changed)
 
 
-def _profile_read(name: str, report: Report | BodyReport | None, paid: int, error: CTWLError | None) -> ProfileRead:
+def _profile_read(name: str, report: Result | None, paid: int, error: CTWLError | None) -> ProfileRead:
     return ProfileRead(
         name=name,
         read="no" if report is None else report.read,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import NamedTuple
 
 from ctwl_protocol.profile.document import Profile
@@ -214,13 +213,13 @@ class Reading:
             read = {clearest: read[clearest]}
         done, total = 0, sum(len(variant.positions) for variant in read)
         findings = []
+
+        def further(more: int) -> None:
+            progress(done + more, total)
+
         for variant, earlier in read.items():
-            progress(done, total)
-            scored = self._pipeline.scored(variant, plan, partial(_further, progress, done, total))
+            further(0)
+            scored = self._pipeline.scored(variant, plan, further)
             findings.append(find(variant, scored, plan, self._pipeline.records, earlier))
             done += len(variant.positions)
         return findings + [finding for finding in light if finding.variant not in read]
-
-
-def _further(progress: Progress, before: int, total: int, done: int) -> None:
-    progress(before + done, total)

@@ -151,16 +151,15 @@ class ReadingModel:
                 inputs = torch.tensor([ids[begin : stop - 1]], device=self._model.device)
                 logits = self._model(input_ids=inputs, use_cache=False).logits[0, first - begin - 1 :]
                 shown = torch.tensor(ids[first:stop], device=logits.device)
-                nll = torch.zeros(len(_TEMPERATURES))
-                for rows in (slice(i, i + _ROWS) for i in range(0, len(logits), _ROWS)):
+                parts, nll = torch.split(logits, _ROWS), torch.zeros(len(_TEMPERATURES))
+                for part, tokens in zip(parts, torch.split(shown, _ROWS), strict=True):
                     for i, temperature in enumerate(_TEMPERATURES):
-                        scaled = logits[rows].float() / temperature
-                        nll[i] += torch.nn.functional.cross_entropy(scaled, shown[rows], reduction="sum").cpu()
+                        scaled = part.float() / temperature
+                        nll[i] += torch.nn.functional.cross_entropy(scaled, tokens, reduction="sum").cpu()
             likeliest = _TEMPERATURES[int(nll.argmin())]
-            for row in range(0, len(logits), _ROWS):
+            for part in parts:
                 with torch.inference_mode():
-                    scaled = logits[row : row + _ROWS].float() / likeliest
-                    likely = torch.softmax(scaled, dim=-1).cpu().numpy()
+                    likely = torch.softmax(part.float() / likeliest, dim=-1).cpu().numpy()
                 yield from likely
             first = stop
 

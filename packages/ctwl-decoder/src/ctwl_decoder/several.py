@@ -91,11 +91,10 @@ def in_all(verdicts: Sequence[Verdict], alpha: float) -> str:
             f"Each text is a test of its own: of {read} unmarked texts chance marks {read * alpha:.2g} on average."
         )
     reports = [each.result for each in verdicts if isinstance(each.result, Report)]
-    profiles = {each.name: each for report in reports for each in report.profiles}
-    missing = {each.name: each for report in reports for each in report.profiles if each.missing is not None}
-    if len(profiles) > 1:
-        lines.append(f"Each was read by {' and '.join(profiles)}; its p-value pays for {len(profiles)} profiles.")
-    lines += not_tried([*missing.values()])
+    names = dict.fromkeys(each.name for report in reports for each in report.profiles)
+    if len(names) > 1:
+        lines.append(f"Each was read by {' and '.join(names)}; its p-value pays for {len(names)} profiles.")
+    lines += dict.fromkeys(line for report in reports for line in not_tried(report.profiles))
     if sum(not report.detected and report.tokens < ENOUGH_TOKENS for report in reports) > 1:
         lines.append(say("report-together"))
     return "\n".join([*lines, *([say("no-proof")] if outcomes["none"] else [])])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,11 +42,9 @@ class Analysis:
 
     def pieces(self) -> Iterator[tuple[str, float]]:
         """The text's tokens as they stand in it, white space included, each with its contribution."""
-        if not len(self.contributions):
-            return
-        inner = self.starts[1:-1].tolist()
-        values = self.contributions.tolist()
-        for start, end, value in zip([0, *inner], [*inner, len(self.text)], values, strict=True):
+        bounds = self.starts.tolist()
+        bounds[0], bounds[-1] = 0, len(self.text)
+        for (start, end), value in zip(pairwise(bounds), self.contributions.tolist(), strict=True):
             yield self.text[start:end], value
 
     def shown(self, most: int) -> NDArray[np.bool_]:

@@ -49,8 +49,7 @@ class Interpreter:
         """By what a provider's texts show more than by the model that read; None under a private profile."""
         if provider is None or not has_public_key(self.profile):
             return None
-        reader = better_reader(self.registry, provider)
-        return reader if reader and reader.reading_model != read_by else None
+        return better_reader(self.registry, provider, read_by)
 
     def beacon(self, code: int | None) -> dict[str, int | None]:
         """The fields of a beacon by name; None each where there is no code, or the profile's codes are not beacons."""

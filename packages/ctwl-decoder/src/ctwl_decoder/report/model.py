@@ -243,23 +243,57 @@ class ProfileRead(Data):
     fetch: str | None
 
 
-class Report(Data):
+class Result(Data):
+    """What one text shows, or several texts of one origin that were read together.
+
+    Attributes:
+        outcome: "found"; "none", where the test did not pass; or "too-short", where hardly any text of this length can
+            pass, which is said of one text alone.
+        detected: Whether the outcome is "found".
+        provider: The provider of the clearest span, or the one that all texts name; None where nothing was found, or
+            the profile's codes are not beacons.
+        version: Its model version, as for the provider.
+        p_value: Probability that chance gives so high a score, corrected for all that was searched: of the clearest
+            span, or of the likeliest code; or to all texts together.
+        held_back: Where nothing was found, why; None where something was, or the text is too short.
+        alpha: Level of the test.
+        read: How far it was read: "light", by the ranks of the tokens alone; or "whole", by a language model.
+        score: The score that shows the code; where several were asked for, the clearest one.
+        tokens: Proxy tokens of the normalized text, or of all texts.
+        searched: Codes that were searched; for several texts, pairs of a provider and a model version.
+        registry: Which registry the names are from; None under a private profile.
+        profile: Name of the profile; of several, of the one that shows the most.
+        profiles: The profiles that were tried; empty where one decoder was asked by itself.
+        profile_digest: SHA-256 of the profile's canonical encoding.
+    """
+
+    outcome: Outcome
+    detected: bool
+    provider: int | None
+    version: int | None
+    p_value: _Share
+    held_back: HeldBack | None = None
+    alpha: float
+    read: Literal["light", "whole"]
+    score: Literal["half", "race", "light-soft", "light-rank"]
+    tokens: int
+    searched: int
+    registry: str | None
+    profile: str
+    profiles: list[ProfileRead] = []
+    profile_digest: str
+
+
+class Report(Result):
     """The outcome of decoding one text.
 
     ``code`` and the fields read from it belong to the clearest span. They are None where nothing was found; the best of
     all codes is then ``likeliest``.
 
     Attributes:
-        outcome: "found"; "none", where the test did not pass; or "too-short", where hardly any text of this length can
-            pass.
-        detected: Whether the outcome is "found".
         spans: The passages that carry a code, in the text's order; empty if not detected.
         code: The code of the clearest span; None where nothing was found.
-        provider: Its provider; None where nothing was found, or the profile's codes are not beacons.
-        version: Its model version, as for the provider.
         nonce: Its nonce, as for the provider.
-        p_value: Probability that chance gives so high a score, corrected for all codes and places searched: of the
-            clearest span, or of the likeliest code.
         record: The record of the clearest span; None where nothing was found.
         signposts: Where to ask further: the detectors that the registry names for the providers found. They point, and
             prove nothing.
@@ -269,61 +303,36 @@ class Report(Data):
             The text is read without them.
         hidden: Characters that nobody sees, or takes for others, where they are more than chance puts there. The text
             was read without them as well.
-        held_back: Where nothing was found, why; None where something was, or the text is too short.
         likeliest: Where nothing was found, the best of all codes searched. It means nothing: some code is always the
             best. None where the text has no position to score.
-        alpha: Level of the test.
-        read: How far the text was read: "light", by the ranks of its tokens alone; or "whole", by a language model.
         reading_model: The language model that the reader named to weigh the text; None for the profile's proxy LM, or
             where none was asked.
-        score: The score that shows the code; where several were asked for, the clearest one.
         hits: Scored positions whose token is more likely under the code than without. The test does not count them: it
             sums how much each token says, and the p-value pays for the best of all codes searched, which always has
             more hits than one wrong code.
         expected: The mean number of hits of one wrong code that nobody chose.
         scored: Positions that count: positions of the best window that carry a code which was read, after the prefix,
             without repeats.
-        tokens: Proxy tokens of the normalized text.
         needed: Tokens below which hardly any text passes the test.
         form: The variant of the text that was judged: "as given", or what was done to it: "lines joined".
-        searched: Codes that were searched.
-        registry: Which registry the names are from; None under a private profile.
-        profile: Name of the profile; of several, of the one that shows the most.
-        profiles: The profiles that were tried; empty where one decoder was asked by itself.
-        profile_digest: SHA-256 of the profile's canonical encoding.
         arithmetic: What the language model computed in; "float32" is the reference, "integer" where none was asked.
     """
 
-    outcome: Outcome
-    detected: bool
     spans: list[Span]
     code: int | None
-    provider: int | None
-    version: int | None
     nonce: int | None
-    p_value: _Share
     record: ReadRecord | None
     signposts: list[Signpost] = []
     better_reader: BetterReader | None = None
     other_marks: list[OtherMark] = []
     hidden: list[Hidden] = []
-    held_back: HeldBack | None = None
     likeliest: Likeliest | None
-    alpha: float
-    read: Literal["light", "whole"]
     reading_model: str | None
-    score: Literal["half", "race", "light-soft", "light-rank"]
     hits: int
     expected: float
     scored: int
-    tokens: int
     needed: int
     form: str
-    searched: int
-    registry: str | None
-    profile: str
-    profiles: list[ProfileRead] = []
-    profile_digest: str
     arithmetic: str
 
     @property
@@ -338,46 +347,15 @@ class Report(Data):
         return f"{self.outcome}:{code} p = {self.p_value:.2g}, {self.tokens} tokens, {self.profile}"
 
 
-class BodyReport(Data):
+class BodyReport(Result):
     """The outcome of reading several texts of one origin together. It says nothing about any of them alone.
 
     Attributes:
-        outcome: "found", or "none", where the test did not pass.
-        detected: Whether the outcome is "found".
-        provider: The provider that the texts name; None where nothing was found.
-        version: Its model version, as for the provider.
-        origin: The same with their names, and the first text's nonce.
+        origin: The provider and its model version with their names, and the first text's nonce.
         nonces: The nonce of each text, in order; None where nothing was found.
-        p_value: Probability that chance gives so high a score to all texts together, corrected for all providers, model
-            versions and nonces searched.
-        held_back: Where nothing was found, why, as for one text.
-        alpha: Level of the test.
-        read: How far the texts were read, as for one text.
-        score: The score that shows it best.
         texts: Texts that were read together.
-        tokens: Proxy tokens of all texts.
-        searched: Pairs of a provider and a model version that were searched.
-        registry: Which registry the names are from; None under a private profile.
-        profile: Name of the profile; of several, of the one that shows the most.
-        profiles: The profiles that were tried, as for one text.
-        profile_digest: SHA-256 of the profile's canonical encoding.
     """
 
-    outcome: Literal["found", "none"]
-    detected: bool
-    provider: int | None
-    version: int | None
     origin: Hop | None
     nonces: list[int] | None
-    p_value: _Share
-    held_back: HeldBack | None = None
-    alpha: float
-    read: Literal["light", "whole"]
-    score: Literal["half", "race", "light-soft", "light-rank"]
     texts: int
-    tokens: int
-    searched: int
-    registry: str | None
-    profile: str
-    profiles: list[ProfileRead] = []
-    profile_digest: str

@@ -27,10 +27,13 @@ def signposts(registry: Trusted, spans: Iterable[Span]) -> list[Signpost]:
     return [each for each in pointers if each]
 
 
-def better_reader(registry: Trusted, provider: int) -> BetterReader | None:
-    """By what a provider's texts show more; None where the registry names no model, or the code is revoked."""
+def better_reader(registry: Trusted, provider: int, read_by: str | None) -> BetterReader | None:
+    """By what a provider's texts show more than by the model that the reader named.
+
+    None where the registry names no other model, or the code is revoked.
+    """
     owner = registry.registry.provider(provider)
-    if owner is None or owner.reading_model is None or owner.state == "revoked":
+    if owner is None or owner.reading_model in (None, read_by) or owner.state == "revoked":
         return None
     says = read_better(owner.name, owner.reading_model)
     return BetterReader(provider=provider, name=owner.name, reading_model=owner.reading_model, says=says)

@@ -12,7 +12,7 @@ from ..options import STRONG
 from ..search.candidates import HeldBy
 from ..text.variants import AS_GIVEN
 from ..words import ENOUGH_TOKENS, say
-from .model import BodyReport, HeldBack, Hop, ProfileRead, ReadRecord, Report, Span
+from .model import BodyReport, HeldBack, Hop, ProfileRead, ReadRecord, Report, Result, Span
 
 _MOST_DIGITS = 16  # a float has no more
 
@@ -27,14 +27,19 @@ def held_back(rule: HeldBy, needed: float | None, contexts: int, *, light: bool,
         light: whether the text was read by ranks alone.
         own: whether the reader named the language model.
     """
-    says = say(f"held-{rule}", needed="" if needed is None else format_p_value(needed), contexts=contexts)
     if rule == "e-value":
         advice = say("report-more-other")
     elif light:
         advice = say("report-more-whole")
     else:
         advice = say("report-more") if own else f"{say('report-more')} {say('report-stronger')}"
+    says = why_held(rule, needed, contexts)
     return HeldBack(rule=rule, needed=needed, contexts=contexts, says=says, advice=advice)
+
+
+def why_held(rule: HeldBy, needed: float | None, contexts: int) -> str:
+    """Why the best code was not found, in a sentence; see :func:`held_back`."""
+    return say(f"held-{rule}", needed="" if needed is None else format_p_value(needed), contexts=contexts)
 
 
 def headline(report: Report) -> str:
@@ -118,22 +123,15 @@ def describe_body(report: BodyReport) -> str:
     numbers = report.model_dump(include={"texts", "tokens", "profile"})
     size = say("report-size-together", **numbers, read=say(f"report-read-{report.read}"))
     size = "\n".join([size, *tried(report.profiles)])
-    missing = not_tried(report.profiles)
     if report.origin is None:
         verdict = f"{say('report-none-together', verdict=say('none'))} ({why_none(report)})."
-        return "\n".join([verdict, size, *_held(report), say("no-proof"), *missing])
-    found = say("report-found-together", verdict=say("found-whole"))
-    p_value = f"{format_p_value(report.p_value)}   {say('report-p-value-together')}"
-    return "\n".join(
-        [
-            f"{found}: {describe_hop(report.origin)}",
-            *_lines([("p-value", p_value)]),
-            size,
-            say("report-which"),
-            say("forgeable" if report.registry else "report-private"),
-            *missing,
-        ]
-    )
+        lines = [verdict, size, *_held(report), say("no-proof")]
+    else:
+        verdict = f"{say('report-found-together', verdict=say('found-whole'))}: {describe_hop(report.origin)}"
+        p_value = f"{format_p_value(report.p_value)}   {say('report-p-value-together')}"
+        proves = say("forgeable" if report.registry else "report-private")
+        lines = [verdict, *_lines([("p-value", p_value)]), size, say("report-which"), proves]
+    return "\n".join([*lines, *not_tried(report.profiles)])
 
 
 def describe_origin(span: Span) -> str:
@@ -276,7 +274,7 @@ def _not_here(name: str, fetch: str | None, missing: str) -> str:
     return f"{not_tried}{say('report-fetch', fetch=fetch) if fetch else f': {missing}'}"
 
 
-def why_none(report: Report | BodyReport) -> str:
+def why_none(report: Result) -> str:
     """Why no code was found: the p-value, and the level or the rule that held the code back."""
     held = report.held_back
     if held is None or held.rule == "level":
@@ -285,7 +283,7 @@ def why_none(report: Report | BodyReport) -> str:
     return say("report-held-at", p=format_p_value(report.p_value), why=held.says)
 
 
-def _held(report: Report | BodyReport) -> list[str]:
+def _held(report: Result) -> list[str]:
     """What to do where a p-value below the level was held back."""
     held = report.held_back
     return [held.advice] if held and held.rule != "level" else []

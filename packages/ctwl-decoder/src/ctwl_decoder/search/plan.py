@@ -14,7 +14,7 @@ from ctwl_protocol.profile import Profile, has_public_key
 from ctwl_protocol.records.beacon import BEACON_BITS, BEACON_FIELDS, NONCE_COUNT
 from ctwl_protocol.registry import Registry
 
-from ..options import ScoreName, beacon_codes, check_alpha
+from ..options import ALPHA, ScoreName, beacon_codes, check_alpha
 from ..statistics.code_scores import code_space
 from ..statistics.scores import Score
 from .candidates import CodeSet
@@ -39,7 +39,7 @@ _SHARES: Mapping[str, Mapping[Score, float]] = {
 NO_CODES = np.array([], dtype=np.uint32)
 """No registered codes."""
 
-_BELOW_PROVIDER = BEACON_BITS - BEACON_FIELDS["provider"]
+BELOW_PROVIDER = BEACON_BITS - BEACON_FIELDS["provider"]
 """The bits of a beacon below the provider's."""
 
 _REGISTERED_SHARE = NUMBERS.search.registered_share
@@ -69,7 +69,7 @@ class SearchPlan:
         profile: Profile,
         registry: Registry | None,
         *,
-        alpha: float,
+        alpha: float = ALPHA,
         score: Score | ScoreName = "auto",
         beacons: Iterable[tuple[int, int]] | None = None,
     ) -> SearchPlan:
@@ -95,7 +95,7 @@ class SearchPlan:
         else:
             every = CodeSet(code_space(profile), 1 - _REGISTERED_SHARE)
             code_sets = [CodeSet(registered, _REGISTERED_SHARE), every]
-        shares = _SHARES.get(score, {}) or {Score(score): 1.0}
+        shares = _SHARES.get(score) or {Score(score): 1.0}
         return cls(alpha, tuple(code_sets), shares)
 
     @property
@@ -120,7 +120,7 @@ class SearchPlan:
     @property
     def of_one_provider(self) -> bool:
         """Whether the codes of one provider alone are searched, where codes are beacons."""
-        providers = {int(code) >> _BELOW_PROVIDER for each in self.code_sets for code in each.codes[[0, -1]]}
+        providers = {int(code) >> BELOW_PROVIDER for each in self.code_sets for code in each.codes[[0, -1]]}
         return len(providers) == 1
 
     @property

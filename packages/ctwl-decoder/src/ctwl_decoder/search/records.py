@@ -9,10 +9,9 @@ and each code against the codes that could stand in its place (:mod:`.error_boun
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from math import log, prod
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 
 from ctwl_protocol.numbers import NUMBERS
 from ctwl_protocol.profile.document import Profile
-from ctwl_protocol.records.beacon import BEACON_BITS, BEACON_FIELDS, NONCE_COUNT, Beacon
+from ctwl_protocol.records.beacon import BEACON_BITS, NONCE_COUNT, Beacon
 from ctwl_protocol.records.layouts import LAYOUTS, Layout
 from ctwl_protocol.records.record import Record, check_of, slot_seed
 from ctwl_protocol.records.sealing import ProviderKeys
@@ -33,7 +32,7 @@ from ..statistics.scores import Score
 from .candidates import Candidate, FoundRecord
 from .error_bounds import convolve, error_bounds
 from .likeliest import NOWHERE, likeliest
-from .plan import NO_CODES
+from .plan import BELOW_PROVIDER, NO_CODES
 
 _BEACONS = NUMBERS.reading.beacons
 """Number of the best beacons whose nonces are tried."""
@@ -62,9 +61,6 @@ _AUTHENTICATED = NUMBERS.reading.authenticated
 _MUCH_CLEARER = NUMBERS.reading.much_clearer
 """A window is not read where an overlapping window shows the same beacon with a p-value of at most this times its
 own."""
-
-
-_PROVIDER_SHIFT = BEACON_BITS - BEACON_FIELDS["provider"]
 
 
 @dataclass(frozen=True)
@@ -150,37 +146,30 @@ def contributions(length: int, parts: Sequence[Part]) -> NDArray[np.int64]:
     return values
 
 
+@dataclass(frozen=True, eq=False)
 class RecordReader:
     """Reads windows as records.
 
     Attributes:
         profile: the profile.
-        layouts: the layouts that are tried; none where the profile's codes are no beacons.
-        owners: of registered layouts: the number of a layout, and the provider whose beacons alone it may follow.
+        layouts: the layouts that are tried, where the profile's codes are beacons.
         keys: the provider's, where it is the provider who reads.
         registered: uint32, ascending: the codes of registered beacons. Where only some beacons are searched, earlier
             hops are taken to be among them or among these.
+        owners: of registered layouts: the number of a layout, and the provider whose beacons alone it may follow.
     """
 
-    def __init__(
-        self,
-        profile: Profile,
-        layouts: Sequence[Layout] = LAYOUTS,
-        keys: ProviderKeys | None = None,
-        registered: NDArray[np.uint32] = NO_CODES,
-        owners: Mapping[int, int] = MappingProxyType({}),
-    ) -> None:
-        self.profile = profile
-        self.owners = owners
-        self.layouts = tuple(layouts) if profile.code_bits == BEACON_BITS else ()
-        self.keys = keys
-        self.registered = registered
-        self._every = code_space(profile)  # of beacons, where there are layouts
+    profile: Profile
+    layouts: Sequence[Layout] = LAYOUTS
+    keys: ProviderKeys | None = None
+    registered: NDArray[np.uint32] = field(default_factory=lambda: NO_CODES)
+    owners: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def counts(self) -> tuple[int, ...]:
         """How many codes a record may have: the numbers of slots that are searched."""
-        return tuple(sorted({1} | {layout.codes for layout in self.layouts}))
+        layouts = self.layouts if self.profile.code_bits == BEACON_BITS else ()
+        return tuple(sorted({1} | {layout.codes for layout in layouts}))
 
     def read_all(self, positions: Mapping[Score, ScoredPositions], candidates: Sequence[Candidate]) -> list[Candidate]:
         """The candidates, the clearest first; promising ones of several codes read as records."""
@@ -241,7 +230,7 @@ class RecordReader:
         """Slot 0, if its beacon has a nonce and, where a layout has an owner, that provider."""
         kept = codes % NONCE_COUNT == nonce
         if owner is not None:
-            kept &= codes >> _PROVIDER_SHIFT == owner
+            kept &= codes >> BELOW_PROVIDER == owner
         return _Slot.of(positions, codes[kept], self.profile.codes)
 
     def parts(self, positions: ScoredPositions, candidate: Candidate) -> list[Part]:
@@ -275,7 +264,7 @@ class RecordReader:
         hops = beacons if all_beacons else np.union1d(beacons, self.registered)
         slots = [first]
         for slot in (*range(1, layout.public_codes), layout.codes):
-            codes = hops if slot < layout.hops else self._every
+            codes = hops if slot < layout.hops else code_space(self.profile)
             slots.append(_Slot.of(self.slot(window, layout, slot, nonce), codes, self.profile.codes))
         most = _AUTHENTICATED if layout.authenticated and self.keys else 1
         return _Hypothesis(layout, slots, likeliest([slot.scores for slot in slots], most)[0])

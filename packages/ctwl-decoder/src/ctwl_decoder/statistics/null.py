@@ -79,18 +79,17 @@ def tail_of(table: NDArray[np.int32], score: int) -> float:
         table: int32 (contexts, colours), the scores by context.
         score: of one code chosen before the text was seen.
     """
-    if not len(table):
-        return float(score <= 0)
     above = score - int(table.min(axis=1).sum())
     if above <= 0:
         return 1.0
     rows = _Rows.of(table)
-    if above > int((rows.widths - 1).sum()):
+    below_top = int((rows.widths - 1).sum()) - above
+    if below_top < 0:
         return 0.0
     tilt = _tilt(rows, above)
     tilted, mass = rows.tilted(tilt)
     upper = _sum(rows, tilted)[above:]
-    undone = np.log(mass).sum() + tilt * (int((rows.widths - 1).sum()) - above)
+    undone = np.log(mass).sum() + tilt * below_top
     return float(np.exp(undone + np.log((upper * np.exp(-tilt * np.arange(len(upper)))).sum())))
 
 

@@ -125,9 +125,9 @@ class ScoreTable:
         return int(self.units(code).sum())
 
     @classmethod
-    def of(cls, positions: ScoredPositions, *, repeats: bool = False) -> ScoreTable:
-        """Sum by context; a (context, token) pair counts once unless ``repeats`` count too."""
-        kept = positions if repeats else positions[positions.first_occurrences()]
+    def of(cls, positions: ScoredPositions) -> ScoreTable:
+        """Sum by context; a (context, token) pair counts once."""
+        kept = positions[positions.first_occurrences()]
         contexts = kept.pairs[:, :-1]
         order = np.lexsort(contexts.T[::-1])
         # a new one begins where any id changes; -1 is no id

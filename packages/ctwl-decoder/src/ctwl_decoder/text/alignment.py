@@ -63,6 +63,10 @@ class AlignedText:
         places.extend(range(done, len(self.source)))
         return AlignedText("".join(texts), self.source[np.array(places, dtype=np.int64)])
 
+    def replaced(self, pattern: re.Pattern[str], new: str) -> AlignedText:
+        """This text with what a pattern finds replaced, as by ``re.sub``."""
+        return self.edited((*found.span(), found.expand(new)) for found in pattern.finditer(self.text))
+
 
 def normalize_aligned(given: AlignedText) -> AlignedText:
     """``ctwl-n1`` of a text (spec section 5.1), as :func:`ctwl_protocol.text.normalization.normalize`.
@@ -73,10 +77,9 @@ def normalize_aligned(given: AlignedText) -> AlignedText:
     normalized = given
     if not given.text.isascii() or "\r" in given.text:
         # What nobody sees goes first, so that a run of it moves no place of the characters around it.
-        seen = given.edited((m.start(), m.end(), "") for m in _DELETED.finditer(given.text))
-        pieces = ((m.start(), m.end(), m.group()) for m in _CHANGED.finditer(seen.text))
-        changed = ((start, end, piece, _normalized(piece)) for start, end, piece in pieces)
-        normalized = seen.edited((start, end, new) for start, end, piece, new in changed if new != piece)
+        seen = given.replaced(_DELETED, "")
+        changed = ((found, _normalized(found[0])) for found in _CHANGED.finditer(seen.text))
+        normalized = seen.edited((*found.span(), new) for found, new in changed if new != found[0])
     head = len(normalized.text) - len(normalized.text.lstrip(WHITE_SPACE))
     tail = max(len(normalized.text.rstrip(WHITE_SPACE)), head)
     return AlignedText(normalized.text[head:tail], normalized.source[head : tail + 1])

@@ -90,7 +90,6 @@ def _part_words(kinds: str) -> bool:
 
 # ---- Accents that no language has.
 
-_ASCII = ((0x41, 0x5A), (0x61, 0x7A))
 _LETTERS: Sequence[_Kind] = (
     ("a", ((0x300, 0x36F),)),
     ("a", _HIDDEN.accents.ranges),
@@ -208,9 +207,8 @@ def look_alikes(text: str) -> Iterator[Edit]:
 
 # ---- What turns words around, or cuts them apart.
 
-_TURNS: _Kind = ("t", _HIDDEN.turned.ranges)
 _ORDERS: Sequence[_Kind] = (
-    _TURNS,
+    ("t", _HIDDEN.turned.ranges),
     ("o", _HIDDEN.right_to_left_marks.ranges),
     ("r", _HIDDEN.right_to_left_scripts.ranges),
 )

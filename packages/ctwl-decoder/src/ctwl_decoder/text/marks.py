@@ -67,9 +67,7 @@ def _any_of(rules: Iterable[tuple[str, Mark]]) -> re.Pattern[str]:
     return _compiled("|".join(f"(?P<{name}>{rule.pattern})" for name, rule in rules))
 
 
-@cache
-def _scanner(dialects: frozenset[str]) -> _Scanner:
-    return _Scanner(dialects)
+_scanner = cache(_Scanner)
 
 
 def without_marks(given: AlignedText) -> AlignedText:
@@ -79,7 +77,7 @@ def without_marks(given: AlignedText) -> AlignedText:
         before, given = given, given.edited(_Reading(given.text, folded).edits(_scanner(_dialects(folded))))
         if given.text == before.text:
             break
-    return given.edited((*found.span(), found[1]) for found in _ESCAPE.finditer(given.text))
+    return given.replaced(_ESCAPE, r"\1")
 
 
 def _dialects(folded: str) -> frozenset[str]:
@@ -220,8 +218,6 @@ class _Reading:
 
     def _after(self, hidden: str, place: int) -> int:
         """The place after what is hidden, which ends with this string; -1 where it does not end."""
-        if not hidden:
-            return place
         end = -1 if hidden in self._endless else self._folded.find(hidden, place)
         if end < 0:
             self._endless.add(hidden)

@@ -74,8 +74,7 @@ def variants_of(text: str) -> list[tuple[str, AlignedText]]:
 
 def _first(text: str) -> AlignedText:
     given = normalize_aligned(AlignedText.of(text))
-    hidden = [(*found.span(), "") for found in _NO_TEXT.finditer(given.text)]
-    return normalize_aligned(given.edited(hidden)) if hidden else given
+    return normalize_aligned(given.replaced(_NO_TEXT, "")) if _NO_TEXT.search(given.text) else given
 
 
 def characters_in(text: str) -> int:
@@ -138,14 +137,6 @@ def _compatible(characters: str) -> str:
     return unicodedata.normalize("NFKC", characters)
 
 
-def _with_line_ends(given: AlignedText) -> AlignedText:
-    return given.edited((*found.span(), "\n") for found in _LINE_ENDS.finditer(given.text))
-
-
-def _without_gaps(given: AlignedText) -> AlignedText:
-    return given.edited((*found.span(), " ") for found in _GAPS.finditer(given.text))
-
-
 def _without_capitals(given: AlignedText) -> AlignedText:
     """Where nearly all words begin with a capital: small letters, but for the first of each sentence and *I*.
 
@@ -180,7 +171,7 @@ _CHARACTERS: _Steps = (
     ("letters made plain", _with_plain_letters),
     ("without odd accents", _by(odd_accents)),
     ("without look-alikes", _by(look_alikes)),
-    ("line ends made plain", _with_line_ends),
+    ("line ends made plain", lambda given: given.replaced(_LINE_ENDS, "\n")),
 )
 _STEPS: _Steps = (
     *_CHARACTERS,
@@ -188,7 +179,7 @@ _STEPS: _Steps = (
     ("without hidden characters", _by(never)),  # marks begin with some of these
     *_CHARACTERS,  # marks may have stood for these
     ("lines joined", with_joined_lines),
-    ("gaps closed", _without_gaps),
+    ("gaps closed", lambda given: given.replaced(_GAPS, " ")),
     ("capitals lowered", _without_capitals),
 )
 """What is done to a text for its second variant, in this order."""
