@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ..environment import CACHE, PROFILE
 from ..errors import FileUnwritable, ProxyDigestMismatch, ProxyNotFound, first_line
-from ..files import atomic_path, locked, make_folder, open_file, what_helps
+from ..files import atomic_path, explaining, locked, make_folder, open_file
 from ..profile.document import HubSource, Profile, ProxyFile, ProxyModel, PyPISource, ToyProxy
 from ..profile.lookup import OFFLINE, TOY, get_profile
 from . import gguf
@@ -100,13 +100,10 @@ def verify(path: Path, expected: ProxyFile) -> None:
         ProxyDigestMismatch: they differ.
         ProxyNotFound: the file cannot be read.
     """
-    try:
-        with open_file(path) as file:
-            same = path.stat().st_size == expected.size
-            if same and hashlib.file_digest(file, "sha256").digest() == expected.sha256:
-                return
-    except OSError as error:
-        raise _unreadable(path, error) from error
+    with _reading(path), open_file(path) as file:
+        same = path.stat().st_size == expected.size
+        if same and hashlib.file_digest(file, "sha256").digest() == expected.sha256:
+            return
     raise ProxyDigestMismatch(
         f"{path} is not the profile's {expected.name}, which has {expected.size} bytes and the SHA-256 "
         f"{expected.sha256.hex()}; remove the file or point to the right one"
@@ -119,17 +116,18 @@ def _is_there(path: Path, kind: Callable[[int], bool] = stat.S_ISREG) -> bool:
     Raises:
         ProxyNotFound: this user cannot see whether there is.
     """
-    try:
+    with _reading(path), suppress(FileNotFoundError, NotADirectoryError):
         return kind(path.stat().st_mode)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError as error:
-        raise _unreadable(path, error) from error
+    return False
 
 
-def _unreadable(path: Path, error: OSError) -> ProxyNotFound:
-    message = f"cannot read {path}: {error.strerror}{what_helps(error)}"
-    return ProxyNotFound(f"{message}; {CACHE.name} names another folder for the cache")
+def _reading(path: Path) -> AbstractContextManager[None]:
+    """Raise ProxyNotFound where a file cannot be read in this block."""
+
+    def refusal(message: str) -> ProxyNotFound:
+        return ProxyNotFound(f"{message}; {CACHE.name} names another folder for the cache")
+
+    return explaining(f"read {path}", refusal)
 
 
 def _carrier(profile: Profile) -> ProxyFile | None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ProxyMalformed, ProxyNotFound
-from ..files import open_file, what_helps
+from ..files import explaining, open_file
 from ..profile.document import GPT2, Architecture, Llama
 
 # Old checkpoints hold causal masks as bytes or booleans.
@@ -31,7 +31,7 @@ def read_tensors(path: Path) -> dict[str, NDArray[np.float32]]:
 
     tensors = {}
     try:
-        with open_file(path) as file:
+        with explaining(f"read {path}", ProxyNotFound), open_file(path) as file:
             with safe_open(path, framework="np"):
                 pass  # only to have the header checked, and the file's size
             size = int.from_bytes(file.read(8), "little")
@@ -50,8 +50,6 @@ def read_tensors(path: Path) -> dict[str, NDArray[np.float32]]:
         raise ProxyMalformed(
             f"{path} is cut short, or no safetensors file ({error}); remove it and run again, or give the right file"
         ) from error
-    except OSError as error:
-        raise ProxyNotFound(f"cannot read {path}: {error.strerror or error}{what_helps(error)}") from error
     return tensors
 
 
