@@ -13,6 +13,7 @@ with the tail of the text, see :mod:`.continuations`. All that is left out keeps
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -147,12 +148,8 @@ class Bridge:
 
     def said(self, tokens: Sequence[int]) -> bytes:
         """The text of the provider's tokens behind the last one that becomes no text, such as a special token."""
-        found: list[bytes] = []
-        for token in reversed(tokens):
-            if not self.writes(token):
-                break
-            found.append(self.vocabulary[token] or b"")
-        return b"".join(reversed(found))
+        ending = list(takewhile(self.writes, reversed(tokens)))
+        return b"".join(self.vocabulary[token] or b"" for token in reversed(ending))
 
     def step(self, tail: Tail, token: int) -> Step | None:
         """The step that a token of the provider's model makes after a tail; None where it becomes no text."""
