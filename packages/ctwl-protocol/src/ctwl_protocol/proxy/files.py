@@ -263,13 +263,10 @@ def _convert_once(source: Path, files: ProxyFiles, proxy: object) -> None:
 
 
 def _from_wheel(source: PyPISource, wanted: ProxyFile) -> Path:
-    try:
-        files = metadata.files(source.distribution) or []
-    except metadata.PackageNotFoundError:
-        files = []
-    for file in files:
-        if file.name == wanted.name and (place := Path(str(file.locate()))).is_file():
-            return place
+    with suppress(metadata.PackageNotFoundError):
+        for file in metadata.files(source.distribution) or []:
+            if file.name == wanted.name and (place := Path(str(file.locate()))).is_file():
+                return place
     raise ProxyNotFound(
         f"{wanted.name} is neither in {cache_folder()} nor in an installed wheel; fetch it with: "
         f"{_how_to_install(source)}",
