@@ -65,11 +65,7 @@ def find_files(profile: Profile, path: str | Path | None = None, *, fetch: bool 
     """
     if carrier := profile.proxy.carrier:
         return _unpacked(profile, carrier, path, fetch)
-    stated = _published(profile)
-    paths = [_locate(profile, file, path, fetch) for file in stated]
-    for place, file in zip(paths, stated, strict=True):
-        verify(place, file)
-    vocab, merges, *weights = paths
+    vocab, merges, *weights = [verify(_locate(profile, file, path, fetch), file) for file in _published(profile)]
     return ProxyFiles(weights[0] if weights else None, vocab, merges)
 
 
@@ -92,8 +88,8 @@ def load_tensors(
     return tensors
 
 
-def verify(path: Path, expected: ProxyFile) -> None:
-    """Compare a file's size, then its digest, with the profile's.
+def verify(path: Path, expected: ProxyFile) -> Path:
+    """The path of a file, if its size and its digest are the profile's.
 
     Raises:
         ProxyDigestMismatch: they differ.
@@ -102,7 +98,7 @@ def verify(path: Path, expected: ProxyFile) -> None:
     with _reading(path), open_file(path) as file:
         same = path.stat().st_size == expected.size
         if same and hashlib.file_digest(file, "sha256").digest() == expected.sha256:
-            return
+            return path
     raise ProxyDigestMismatch(
         f"{path} is not the profile's {expected.name}, which has {expected.size} bytes and the SHA-256 "
         f"{expected.sha256.hex()}; remove the file or point to the right one"
@@ -217,8 +213,7 @@ def _unpacked(profile: Profile, carrier: ProxyFile, path: str | Path | None, fet
         folder / profile.tokenizer.merges.name,
     )
     if path is not None or not _are_there(files):
-        source = _locate(profile, carrier, path, fetch)
-        verify(source, carrier)
+        source = verify(_locate(profile, carrier, path, fetch), carrier)
         _convert_once(source, files, profile.proxy)
     verify(files.vocab, profile.tokenizer.vocab)
     verify(files.merges, profile.tokenizer.merges)
