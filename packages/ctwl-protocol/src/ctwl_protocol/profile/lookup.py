@@ -83,8 +83,7 @@ def read_profile(data: bytes) -> Profile:
         ProfileMalformed: the bytes are no profile, or it takes a published profile's name.
     """
     profile = Profile.from_bytes(data)
-    known = _published().get(profile.name)
-    if known and known != profile:
+    if _published().get(profile.name, profile) != profile:
         raise ProfileMalformed(f"{profile.name} is a published profile with other content; choose another name")
     return profile
 
