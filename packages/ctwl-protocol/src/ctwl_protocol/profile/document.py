@@ -285,10 +285,15 @@ class Profile(Document):
         """This profile without a proxy LM, for Vanilla-Marking; ``vanilla`` stands in its name before the version."""
         if isinstance(self.proxy, UniformProxy):
             return self
-        name = re.sub(r"\.(\d+)$", r".vanilla.\1", self.name)
+        name = with_part(self.name, "vanilla")
         proxy = UniformProxy(carrier=self.proxy.carrier, source=self.proxy.source)
         key = public_key(name) if self.is_public else self.key
         return self.model_copy(update={"name": name, "proxy": proxy, "key": key})
+
+
+def with_part(name: str, part: str) -> str:
+    """A profile's name with a part before its version."""
+    return re.sub(r"\.(\d+)$", rf".{part}.\1", name)
 
 
 def public_key(name: str) -> bytes:
