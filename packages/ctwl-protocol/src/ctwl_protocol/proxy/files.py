@@ -17,9 +17,7 @@ from functools import partial
 from importlib import metadata, resources
 from pathlib import Path
 
-import numpy as np
 import platformdirs
-from numpy.typing import NDArray
 
 from ..environment import CACHE, PROFILE
 from ..errors import FileUnwritable, ProxyDigestMismatch, ProxyNotFound, first_line
@@ -27,7 +25,7 @@ from ..files import atomic_path, explaining, locked, make_folder, open_file
 from ..profile.document import HubSource, Profile, ProxyFile, ProxyModel, PyPISource, ToyProxy
 from ..profile.lookup import OFFLINE, TOY, get_profile
 from . import gguf
-from .tensors import read_tensors, tensors_digest
+from .tensors import Tensors, read_tensors, tensors_digest
 
 log = logging.getLogger(__name__)
 
@@ -69,9 +67,7 @@ def find_files(profile: Profile, path: str | Path | None = None, *, fetch: bool 
     return ProxyFiles(weights[0] if weights else None, vocab, merges)
 
 
-def load_tensors(
-    profile: Profile, path: str | Path | None = None, *, fetch: bool = True
-) -> dict[str, NDArray[np.float32]]:
+def load_tensors(profile: Profile, path: str | Path | None = None, *, fetch: bool = True) -> Tensors:
     """Find, verify and read the tensors of a profile's proxy LM, as :func:`find_files` finds them.
 
     Raises:

@@ -5,7 +5,6 @@ One sequence at a time: GPT-2 (Radford et al. 2019) and Llama (Touvron et al. 20
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import ProxyMalformed, TokenOutOfRange
 from ..profile.document import GPT2, Architecture, Llama
-from .tensors import fitting
+from .tensors import Tensors, fitting
 
 Arithmetic: TypeAlias = Literal["float32", "bfloat16", "integer"]
 """What a proxy LM's layers compute in: the reference, or the fast way; "integer" where there is no proxy LM."""
@@ -80,7 +79,7 @@ class ForwardPass:
 
     arithmetic: Arithmetic = "float32"
 
-    def __init__(self, architecture: Architecture, tensors: Mapping[str, Floats]) -> None:
+    def __init__(self, architecture: Architecture, tensors: Tensors) -> None:
         """Lay out an architecture's weights; embeddings and GPT-2's other weights are used where they are.
 
         Raises:
@@ -209,12 +208,12 @@ def _gelu(x: Floats) -> Floats:
     return y
 
 
-def _norm(architecture: Architecture, tensors: Mapping[str, Floats], name: str) -> _Norm:
+def _norm(architecture: Architecture, tensors: Tensors, name: str) -> _Norm:
     numerator, denominator = architecture.norm_epsilon
     return _Norm(numerator / denominator, tensors[f"{name}.weight"], tensors.get(f"{name}.bias"))
 
 
-def _llama_layer(architecture: Llama, tensors: Mapping[str, Floats], prefix: str) -> _Layer:
+def _llama_layer(architecture: Llama, tensors: Tensors, prefix: str) -> _Layer:
     def weight(name: str) -> Floats:
         return tensors[f"{prefix}.{name}.weight"]
 
@@ -238,7 +237,7 @@ def _llama_layer(architecture: Llama, tensors: Mapping[str, Floats], prefix: str
     )
 
 
-def _gpt2_layer(architecture: GPT2, tensors: Mapping[str, Floats], prefix: str) -> _Layer:
+def _gpt2_layer(architecture: GPT2, tensors: Tensors, prefix: str) -> _Layer:
     def affine(name: str) -> _Affine:
         return _Affine(tensors[f"{prefix}.{name}.weight"], tensors[f"{prefix}.{name}.bias"])
 

@@ -7,7 +7,7 @@ linear layers may be computed in it under torch's autocast, within the profiles'
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stderr
 from io import StringIO
 from pathlib import Path
@@ -24,7 +24,7 @@ from ..errors import DeviceUnavailable
 from ..profile.document import GPT2, TRANSFORMERS_NAMES, Architecture, Profile, ProxyModel
 from .files import load_tensors
 from .forward import Arithmetic
-from .tensors import fitting
+from .tensors import Tensors, fitting
 
 CausalLM: TypeAlias = Any
 """GPT2LMHeadModel or LlamaForCausalLM; transformers has no types that a checker could use."""
@@ -52,7 +52,7 @@ def _config(architecture: Architecture) -> GPT2Config | LlamaConfig:
     return LlamaConfig(**named | {"rms_norm_eps": epsilon, "rope_parameters": rope} | no_tokens)
 
 
-def build_model(architecture: Architecture, tensors: Mapping[str, NDArray[np.float32]]) -> CausalLM:
+def build_model(architecture: Architecture, tensors: Tensors) -> CausalLM:
     """A causal LM in float32 on the CPU, in evaluation mode.
 
     Args:
@@ -166,12 +166,7 @@ class OnDevice:
     """
 
     def __init__(
-        self,
-        architecture: Architecture,
-        tensors: Mapping[str, NDArray[np.float32]],
-        device: str | torch.device,
-        *,
-        packed: bool = False,
+        self, architecture: Architecture, tensors: Tensors, device: str | torch.device, *, packed: bool = False
     ) -> None:
         """Build the model and move it there.
 

@@ -8,6 +8,7 @@ import struct
 from collections.abc import Mapping
 from math import prod
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +17,14 @@ from ..errors import ProxyMalformed, ProxyNotFound
 from ..files import explaining, open_file
 from ..profile.document import GPT2, Architecture, Llama
 
+Tensors: TypeAlias = Mapping[str, NDArray[np.float32]]
+"""A proxy LM's tensors by name: float32, of any shape."""
+
 # Old checkpoints hold causal masks as bytes or booleans.
 _KINDS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "U8": "u1", "BOOL": "u1"}
 
 
-def read_tensors(path: Path) -> dict[str, NDArray[np.float32]]:
+def read_tensors(path: Path) -> Tensors:
     """Read a safetensors file; half precision becomes float32, bfloat16 too, which NumPy does not have.
 
     Raises:
@@ -53,7 +57,7 @@ def read_tensors(path: Path) -> dict[str, NDArray[np.float32]]:
     return tensors
 
 
-def tensors_digest(tensors: Mapping[str, NDArray[np.float32]]) -> bytes:
+def tensors_digest(tensors: Tensors) -> bytes:
     """SHA-256 of tensors, whatever container they came in (spec section 5.3).
 
     For each tensor in ascending order of its name: the name's length (u32) and UTF-8 bytes, the number of dimensions
@@ -105,7 +109,7 @@ def tensor_shapes(architecture: Architecture) -> dict[str, tuple[int, ...]]:
     return shapes | each
 
 
-def fitting(architecture: Architecture, tensors: Mapping[str, NDArray[np.float32]]) -> dict[str, NDArray[np.float32]]:
+def fitting(architecture: Architecture, tensors: Tensors) -> Tensors:
     """An architecture's tensors under the names of :func:`tensor_shapes`.
 
     Args:
