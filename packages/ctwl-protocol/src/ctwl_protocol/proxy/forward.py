@@ -90,16 +90,15 @@ class ForwardPass:
         if isinstance(architecture, Llama):
             if architecture.width // architecture.heads % 2:
                 raise ProxyMalformed(f"a head is {architecture.width // architecture.heads} wide; it must be even")
-            self._positions = None
             self._layers = [_llama_layer(architecture, tensors, f"model.layers.{i}") for i in layers]
             self._embedding = tensors["model.embed_tokens.weight"]
-            self._head = self._embedding if architecture.tied else tensors["lm_head.weight"]
             self._norm = _norm(architecture, tensors, "model.norm")
         else:
-            self._positions = tensors["transformer.wpe.weight"]
             self._layers = [_gpt2_layer(architecture, tensors, f"transformer.h.{i}") for i in layers]
-            self._embedding = self._head = tensors["transformer.wte.weight"]
+            self._embedding = tensors["transformer.wte.weight"]
             self._norm = _norm(architecture, tensors, "transformer.ln_f")
+        self._positions = tensors.get("transformer.wpe.weight")  # Llama's turn its heads instead
+        self._head = tensors.get("lm_head.weight", self._embedding)  # else the two are tied
 
     def logits(self, ids: NDArray[np.int64]) -> Floats:
         """Logits of the token after each of ``ids``, each from all tokens up to there: float32 (n, rows).
