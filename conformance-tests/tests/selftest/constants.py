@@ -83,7 +83,7 @@ SAME = {
     "layouts Layout.hops 0 #1": "every layout begins with a beacon",
     "layouts Layout.own_fields 3 #1": "which fields the command asks for",
     "layouts Layout.(un)?pack 0 #1": "bits above the codes are not looked at",
-    "layouts slots_of 1 #2": "one slot more, which no position carries",
+    "layouts Layout.slots 1 #2": "one slot more, which no position carries",
     "record Record.beacon 0 #1": "for reports; the fields say the same",
     "record slot_seed 0 #[12]": "a default that no vector uses",
     "sealing ProviderKeys.(seal|open|attributed) 0 #1": "a default that no vector uses",

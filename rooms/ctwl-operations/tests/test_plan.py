@@ -568,7 +568,7 @@ def test_the_offline_model_chats_by_its_own_template(smollm2: tuple[Any, Any]) -
     from ctwl_protocol.proxy import files
 
     profile = get_profile(OFFLINE)
-    carrier = files._carrier(profile)
+    carrier = profile.proxy.carrier
     assert carrier
     reader = GGUFReader(files._locate(profile, carrier, None, fetch=False))
     assert smollm2[1].chat_template == reader.fields["tokenizer.chat_template"].contents()

@@ -23,27 +23,23 @@ MAX_DEPTH = NUMBERS.documents.depth
 
 
 def _checked(value: Any, depth: int) -> Any:
-    """The value with its maps in key order; NonCanonical where it is outside the subset."""
+    """The value with its maps in key order; NonCanonical where it is outside the subset.
+
+    Raises:
+        UnicodeEncodeError: a key has lone surrogates; other strings show theirs when they are encoded.
+    """
     if depth >= MAX_DEPTH and isinstance(value, list | tuple | dict):
         raise NonCanonical(f"nested deeper than {MAX_DEPTH} levels")
     match value:
-        case None | bool() | bytes():
+        case None | bool() | bytes() | str():
             return value
         case int() if -(2**63) <= value < 2**64:
-            return value
-        case str():
-            try:
-                value.encode()
-            except UnicodeEncodeError as error:
-                raise NonCanonical("a string is not valid Unicode (lone surrogate)") from error
             return value
         case list() | tuple():
             return [_checked(item, depth + 1) for item in value]
         case dict():
             if not all(isinstance(key, str) for key in value):
                 raise NonCanonical("a map has a key that is not a string")
-            for key in value:
-                _checked(key, depth)
             return {key: _checked(value[key], depth + 1) for key in sorted(value, key=str.encode)}
     raise NonCanonical(f"a value of type {type(value).__name__} has no canonical form")
 
@@ -54,7 +50,10 @@ def encode(value: Any) -> bytes:
     Raises:
         NonCanonical: the value is outside the subset (floats, big integers, keys that are no strings, too deep).
     """
-    return bytes(msgpack.packb(_checked(value, 0), use_bin_type=True, strict_types=True))
+    try:
+        return bytes(msgpack.packb(_checked(value, 0), use_bin_type=True, strict_types=True))
+    except UnicodeEncodeError as error:
+        raise NonCanonical("a string is not valid Unicode (lone surrogate)") from error
 
 
 def decode(data: bytes, *, max_bytes: int = MAX_BYTES) -> Any:

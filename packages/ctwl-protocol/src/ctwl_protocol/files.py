@@ -7,7 +7,7 @@ import logging
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
@@ -72,6 +72,20 @@ def what_helps(error: OSError) -> str:
     return "; ask its owner to let you" if error.errno == errno.EACCES else ""
 
 
+@contextmanager
+def explaining(what: str, refusal: Callable[[str], CTWLError]) -> Iterator[None]:
+    """Raise an error of ours where the system refuses something in this block: what cannot be done, why, what helps.
+
+    Args:
+        what: such as "read FILE".
+        refusal: makes the error, from a message.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise refusal(f"cannot {what}: {error.strerror or error}{what_helps(error)}") from error
+
+
 def check_writable(path: Path) -> None:
     """Refuse (FileUnwritable) a file that cannot be written, before the work whose result goes there."""
     if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
@@ -84,10 +98,8 @@ def make_folder(folder: Path) -> None:
     Raises:
         FileUnwritable: it cannot be made.
     """
-    try:
+    with explaining(f"make the folder {folder}", FileUnwritable):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileUnwritable(f"cannot make the folder {folder}: {error.strerror}{what_helps(error)}") from error
 
 
 @contextmanager
@@ -106,7 +118,7 @@ def locked(path: Path, seconds: float, held: CTWLError, *, waits: str | None = N
     from filelock import FileLock  # a reader needs none
 
     lock = FileLock(path)
-    try:
+    with explaining(f"lock {path}", FileUnwritable):
         if path.is_symlink() or (path.exists() and not path.is_file()):
             raise OSError(errno.EINVAL, "it is a symbolic link, a pipe or a device; remove it")
         try:
@@ -114,11 +126,10 @@ def locked(path: Path, seconds: float, held: CTWLError, *, waits: str | None = N
         except TimeoutError:
             if waits:
                 log.warning("%s", waits)
-            lock.acquire(timeout=seconds)
-    except TimeoutError as error:
-        raise held from error
-    except OSError as error:
-        raise FileUnwritable(f"cannot lock {path}: {error.strerror or error}{what_helps(error)}") from error
+            try:
+                lock.acquire(timeout=seconds)
+            except TimeoutError as error:
+                raise held from error
     try:
         yield
     finally:
@@ -154,7 +165,7 @@ def atomic_path(
     """
     path = Path(path)
     scratch = scratch or path.with_name(f".{secrets.token_hex(8)}.{path.name}")
-    try:
+    with explaining(f"write {path}", FileUnwritable):
         try:
             scratch.unlink(missing_ok=True)  # a crash may have left it, or somebody put a link there
             scratch.touch(mode=0o666 if mode is None else 0o600, exist_ok=False)
@@ -164,22 +175,19 @@ def atomic_path(
             if mode is not None:
                 scratch.chmod(mode)
             if new:
-                _rename_to_new(scratch, path)
+                _take_new_name(scratch, path)
             else:
                 scratch.replace(path)
-        except BaseException:
+        except FileExistsError as error:
+            raise FileUnwritable(f"{path} exists already; it is not overwritten") from error
+        finally:
             with suppress(OSError):
-                scratch.unlink(missing_ok=True)
-            raise
+                scratch.unlink(missing_ok=True)  # it is there after an error, and where a link gave it the new name
         _sync_folder(path.parent)
-    except FileExistsError as error:
-        raise FileUnwritable(f"{path} exists already; it is not overwritten") from error
-    except OSError as error:
-        raise FileUnwritable(f"cannot write {path}: {error.strerror or error}{what_helps(error)}") from error
 
 
-def _rename_to_new(scratch: Path, path: Path) -> None:
-    """Rename a file to an unused name. A hard link cannot replace a file; a rename could.
+def _take_new_name(scratch: Path, path: Path) -> None:
+    """Give a file an unused name. A hard link cannot replace a file; a rename could.
 
     Raises:
         FileExistsError: a file has this name.
@@ -191,8 +199,6 @@ def _rename_to_new(scratch: Path, path: Path) -> None:
     except OSError:  # a file system without hard links
         path.touch(exist_ok=False)
         scratch.replace(path)
-    else:
-        scratch.unlink()
 
 
 def _sync_folder(folder: Path) -> None:

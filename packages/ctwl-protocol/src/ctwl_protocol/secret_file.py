@@ -23,7 +23,7 @@ from pydantic import Field
 from . import canonical
 from .environment import PASSPHRASE
 from .errors import FileUnwritable, KeyFileLocked, KeyFileMalformed, NonCanonical, PassphraseMissing
-from .files import read_bounded, what_helps, write_atomically
+from .files import explaining, read_bounded, write_atomically
 from .schema import Document
 
 _LOG_N, _R, _P = 15, 8, 1
@@ -128,10 +128,8 @@ def read_secret(path: str | Path, purpose: str, passphrase: str | None = None) -
         KeyFileMalformed: the file cannot be read, or see :func:`unlock`.
         KeyFileLocked, PassphraseMissing: see :func:`unlock` and :func:`ask_passphrase`.
     """
-    try:
+    with explaining(f"read {path}", KeyFileMalformed):
         data = read_bounded(path, _SecretFile.MAX_BYTES)
-    except OSError as error:
-        raise KeyFileMalformed(f"cannot read {path}: {error.strerror}{what_helps(error)}") from error
     return unlock_file(path, data, purpose, passphrase)
 
 

@@ -1,7 +1,6 @@
 """The token bridge: from the vocabulary of a model to the proxy's (spec section 8.5)."""
 
-from .branch import Branch
-from .bridge import Bridge
+from .bridge import Branch, Bridge
 from .continuations import Path
 from .vocabulary import Vocabulary, check_reachable, read_vocabulary
 from .written import Written

@@ -12,16 +12,16 @@ with the tail of the text, see :mod:`.continuations`. All that is left out keeps
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Sequence
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import TokenizerUnsupported
 from ..text.normalization import normalize_within
-from .branch import Branch
-from .continuations import MOST_JOINED, Continuations, follow
+from .continuations import MOST_JOINED, Continuations, Path, follow
 from .vocabulary import Vocabulary, read_vocabulary
 from .written import Kind, Step, Tail, Written, append_normalized, breaks, grow, kind, spaced
 
@@ -61,6 +61,27 @@ OPENINGS = len(Kind) + 2
 
 _NOWHERE: NDArray[np.int32] = np.full(OPENINGS, -1, dtype=np.int32)
 """The place of each opening after a tail that has none: every candidate may merge."""
+
+
+class Branch(NamedTuple):
+    """A place in the reader's token sequence at which the candidates for the next token differ.
+
+    Attributes:
+        path: proxy tokens between the settled ones and the place.
+        candidates: int64 (n,), token ids of the provider's model.
+        tokens: int64 (n,), the proxy token that each shows at the place.
+        mass: float64 (n,), the probability of each.
+    """
+
+    path: Path
+    candidates: NDArray[np.int64]
+    tokens: NDArray[np.int64]
+    mass: NDArray[np.float64]
+
+    def without(self, tokens: Collection[int]) -> Branch:
+        """The candidates that show none of these tokens."""
+        kept = ~np.isin(self.tokens, list(tokens))
+        return Branch(self.path, self.candidates[kept], self.tokens[kept], self.mass[kept])
 
 
 class Bridge:
@@ -147,12 +168,8 @@ class Bridge:
 
     def said(self, tokens: Sequence[int]) -> bytes:
         """The text of the provider's tokens behind the last one that becomes no text, such as a special token."""
-        found: list[bytes] = []
-        for token in reversed(tokens):
-            if not self.writes(token):
-                break
-            found.append(self.vocabulary[token] or b"")
-        return b"".join(reversed(found))
+        ending = list(takewhile(self.writes, reversed(tokens)))
+        return b"".join(self.vocabulary[token] or b"" for token in reversed(ending))
 
     def step(self, tail: Tail, token: int) -> Step | None:
         """The step that a token of the provider's model makes after a tail; None where it becomes no text."""
@@ -246,7 +263,7 @@ class Bridge:
                 branches.append(Branch(path, chosen, tokens, chances[chosen].astype(np.float64)))
         return branches
 
-    def _follow(self, tail: Tail) -> tuple[list[tuple[int, ...]], NDArray[np.int32]]:
+    def _follow(self, tail: Tail) -> tuple[list[Path], NDArray[np.int32]]:
         """The paths after which the candidates follow that are cut off from the tail, and the place of each opening.
 
         Returns:

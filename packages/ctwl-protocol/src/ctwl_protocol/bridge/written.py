@@ -184,10 +184,8 @@ class Written:
 
     def after(self, step: Step) -> Written:
         """The text after a step from its tail."""
-        settled = step.settled
-        if not settled:
-            return Written(self.keep, step.tail, self.count, self.recent)
-        return Written(self.keep, step.tail, self.count + len(settled), (self.recent + settled)[-self.keep :])
+        recent = (self.recent + step.settled)[-self.keep :]
+        return Written(self.keep, step.tail, self.count + len(step.settled), recent)
 
     def before(self, path: Path, count: int) -> Path:
         """The last ``count`` tokens where the settled ones are followed by ``path``; fewer at the text's start."""

@@ -127,6 +127,11 @@ class ProxyModel(Part):
             raise ValueError("heads must divide the width, and key_value_heads must divide the heads")
         return self
 
+    @property
+    def carrier(self) -> ProxyFile | None:
+        """The GGUF file that holds weights and tokenizer in one, where the weights are such a file."""
+        return self.weights if self.tensors_sha256 else None
+
 
 class UniformProxy(Part):
     """No proxy LM: every token weighs the same, which is Vanilla-Marking (Wang et al. 2024, section 4.2).
@@ -280,11 +285,15 @@ class Profile(Document):
         """This profile without a proxy LM, for Vanilla-Marking; ``vanilla`` stands in its name before the version."""
         if isinstance(self.proxy, UniformProxy):
             return self
-        name = re.sub(r"\.(\d+)$", r".vanilla.\1", self.name)
-        carrier = self.proxy.weights if isinstance(self.proxy, ProxyModel) and self.proxy.tensors_sha256 else None
-        proxy = UniformProxy(carrier=carrier, source=self.proxy.source)
+        name = with_part(self.name, "vanilla")
+        proxy = UniformProxy(carrier=self.proxy.carrier, source=self.proxy.source)
         key = public_key(name) if self.is_public else self.key
         return self.model_copy(update={"name": name, "proxy": proxy, "key": key})
+
+
+def with_part(name: str, part: str) -> str:
+    """A profile's name with a part before its version."""
+    return re.sub(r"\.(\d+)$", rf".{part}.\1", name)
 
 
 def public_key(name: str) -> bytes:

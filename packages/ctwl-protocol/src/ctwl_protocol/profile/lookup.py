@@ -32,9 +32,8 @@ TOYS = (TOY, "org.ctwl.toy.2")
 def _published() -> dict[str, Profile]:
     folder = resources.files(__package__) / "published"
     read = [Profile.from_bytes(file.read_bytes()) for file in folder.iterdir() if file.name.endswith(".json")]
-    profiles = {profile.name: profile for profile in read}
     twins = [profile.vanilla() for profile in read if isinstance(profile.proxy, ProxyModel)]
-    return profiles | {twin.name: twin for twin in twins}
+    return {profile.name: profile for profile in (*read, *twins)}
 
 
 def published_names() -> list[str]:
@@ -83,8 +82,7 @@ def read_profile(data: bytes) -> Profile:
         ProfileMalformed: the bytes are no profile, or it takes a published profile's name.
     """
     profile = Profile.from_bytes(data)
-    known = _published().get(profile.name)
-    if known and known != profile:
+    if _published().get(profile.name, profile) != profile:
         raise ProfileMalformed(f"{profile.name} is a published profile with other content; choose another name")
     return profile
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +20,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from .. import canonical, secret_file
 from ..errors import NonCanonical, ProfileMalformed, ProfileNotPrivate, ProofUncertified, UserMalformed
-from .document import FORMAT, Profile, ProxyModel, Tokenizer
+from .document import FORMAT, Profile, ProxyModel, Tokenizer, with_part
 from .lookup import has_public_key, published_names
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def for_user(profile: Profile, user: str) -> Profile:
     if not 0 < len(who) <= MAX_USER:
         raise UserMalformed(f"the user's id has {len(who)} bytes; it must have 1 to {MAX_USER}")
     tag = _derive(profile, b"user-name/" + who, 16).hex()
-    return _changed(profile, _named(profile, f"user-{tag}"), _derive(profile, b"user-key/" + who, 32))
+    return _changed(profile, with_part(profile.name, f"user-{tag}"), _derive(profile, b"user-key/" + who, 32))
 
 
 def commitment(profile: Profile) -> bytes:
@@ -123,7 +122,7 @@ def certified(profile: Profile, challenge: bytes) -> Profile:
         ProfileNotPrivate: a public profile has no owner.
     """
     check_private(profile)
-    return _changed(profile, _named(profile, "certified"), _derive(profile, b"certified-key/" + challenge, 32))
+    return _changed(profile, with_part(profile.name, "certified"), _derive(profile, b"certified-key/" + challenge, 32))
 
 
 def check_private(profile: Profile) -> None:
@@ -155,11 +154,6 @@ def _derive(profile: Profile, info: bytes, length: int) -> bytes:
     """HKDF-SHA256 (RFC 5869) of the key; the salt is the profile's digest, because two profiles may share a key."""
     salt = hashlib.sha256(profile.to_bytes()).digest()
     return HKDF(algorithm=SHA256(), length=length, salt=salt, info=_DOMAIN + info).derive(profile.key)
-
-
-def _named(profile: Profile, part: str) -> str:
-    """The name with a part before its version."""
-    return re.sub(r"\.(\d+)$", rf".{part}.\1", profile.name)
 
 
 def _changed(profile: Profile, name: str, key: bytes, **changes: object) -> Profile:

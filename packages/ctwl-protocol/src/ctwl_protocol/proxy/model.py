@@ -7,7 +7,7 @@ linear layers may be computed in it under torch's autocast, within the profiles'
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stderr
 from io import StringIO
 from pathlib import Path
@@ -24,7 +24,7 @@ from ..errors import DeviceUnavailable
 from ..profile.document import GPT2, TRANSFORMERS_NAMES, Architecture, Profile, ProxyModel
 from .files import load_tensors
 from .forward import Arithmetic
-from .tensors import fitting
+from .tensors import Tensors, fitting
 
 CausalLM: TypeAlias = Any
 """GPT2LMHeadModel or LlamaForCausalLM; transformers has no types that a checker could use."""
@@ -52,7 +52,7 @@ def _config(architecture: Architecture) -> GPT2Config | LlamaConfig:
     return LlamaConfig(**named | {"rms_norm_eps": epsilon, "rope_parameters": rope} | no_tokens)
 
 
-def build_model(architecture: Architecture, tensors: Mapping[str, NDArray[np.float32]]) -> CausalLM:
+def build_model(architecture: Architecture, tensors: Tensors) -> CausalLM:
     """A causal LM in float32 on the CPU, in evaluation mode.
 
     Args:
@@ -143,6 +143,13 @@ def pack(model: nn.Module) -> None:
             pack(child)
 
 
+def _hidden(model: CausalLM, tokens: torch.Tensor, arithmetic: Arithmetic) -> torch.Tensor:
+    """What the last layer gives at each token of each row: (n, tokens, width)."""
+    with torch.autocast(tokens.device.type, torch.bfloat16, enabled=arithmetic == "bfloat16"):
+        found: torch.Tensor = model.base_model(tokens, use_cache=False).last_hidden_state
+        return found
+
+
 def last_logits(model: CausalLM, prefixes: torch.Tensor, arithmetic: Arithmetic = "float32") -> torch.Tensor:
     """Logits of the token after each prefix: float32 (n, rows).
 
@@ -152,9 +159,7 @@ def last_logits(model: CausalLM, prefixes: torch.Tensor, arithmetic: Arithmetic 
         arithmetic: "float32" or "bfloat16". The last layer is float32 in both: 8 bits are too few for a logit.
     """
     with torch.inference_mode():
-        with torch.autocast(prefixes.device.type, torch.bfloat16, enabled=arithmetic == "bfloat16"):
-            hidden = model.base_model(prefixes, use_cache=False).last_hidden_state[:, -1]
-        logits: torch.Tensor = model.lm_head(hidden)
+        logits: torch.Tensor = model.lm_head(_hidden(model, prefixes, arithmetic)[:, -1])
         return logits
 
 
@@ -166,12 +171,7 @@ class OnDevice:
     """
 
     def __init__(
-        self,
-        architecture: Architecture,
-        tensors: Mapping[str, NDArray[np.float32]],
-        device: str | torch.device,
-        *,
-        packed: bool = False,
+        self, architecture: Architecture, tensors: Tensors, device: str | torch.device, *, packed: bool = False
     ) -> None:
         """Build the model and move it there.
 
@@ -196,10 +196,8 @@ class OnDevice:
 
     def hidden(self, ids: NDArray[np.int64]) -> torch.Tensor:
         """What the last layer gives at each token: (n, width), on the device."""
-        with torch.inference_mode(), self._autocast():
-            batch = torch.tensor(ids[None], device=self._device)
-            found: torch.Tensor = self._model.base_model(batch, use_cache=False).last_hidden_state[0]
-            return found
+        with torch.inference_mode():
+            return _hidden(self._model, torch.tensor(ids[None], device=self._device), self.arithmetic)[0]
 
     def head(self, hidden: torch.Tensor) -> NDArray[np.float32]:
         """The logits of the token after each: float32 (n, rows). The last layer is float32: see :func:`last_logits`."""
@@ -222,6 +220,3 @@ class OnDevice:
         weights = mass.mul_(1 << bits).add_(0.5).to(torch.int32)  # drops the fraction
         weights[:, list(special)] = 0
         return weights
-
-    def _autocast(self) -> torch.autocast:
-        return torch.autocast(self._device.type, torch.bfloat16, enabled=self.arithmetic == "bfloat16")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from copy import copy
 from functools import cache, partial
 from pathlib import Path
@@ -23,6 +23,7 @@ from ..text.blocks import LENGTH, Block, blocks_of
 from .files import find_files, load_tensors
 from .forward import Arithmetic, ForwardPass, check_ids
 from .rivals import Rivals
+from .tensors import Tensors
 from .tokenizer import ProxyTokenizer
 
 if TYPE_CHECKING:
@@ -34,8 +35,6 @@ _ROWS = 256
 """Tokens whose logits are in memory at once."""
 
 T = TypeVar("T")
-
-Tensors = Mapping[str, NDArray[np.float32]]
 
 
 def _without_threads() -> None:

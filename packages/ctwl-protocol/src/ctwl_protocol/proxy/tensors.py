@@ -8,19 +8,23 @@ import struct
 from collections.abc import Mapping
 from math import prod
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ProxyMalformed, ProxyNotFound
-from ..files import open_file, what_helps
+from ..files import explaining, open_file
 from ..profile.document import GPT2, Architecture, Llama
+
+Tensors: TypeAlias = Mapping[str, NDArray[np.float32]]
+"""A proxy LM's tensors by name: float32, of any shape."""
 
 # Old checkpoints hold causal masks as bytes or booleans.
 _KINDS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "U8": "u1", "BOOL": "u1"}
 
 
-def read_tensors(path: Path) -> dict[str, NDArray[np.float32]]:
+def read_tensors(path: Path) -> Tensors:
     """Read a safetensors file; half precision becomes float32, bfloat16 too, which NumPy does not have.
 
     Raises:
@@ -31,7 +35,7 @@ def read_tensors(path: Path) -> dict[str, NDArray[np.float32]]:
 
     tensors = {}
     try:
-        with open_file(path) as file:
+        with explaining(f"read {path}", ProxyNotFound), open_file(path) as file:
             with safe_open(path, framework="np"):
                 pass  # only to have the header checked, and the file's size
             size = int.from_bytes(file.read(8), "little")
@@ -50,12 +54,10 @@ def read_tensors(path: Path) -> dict[str, NDArray[np.float32]]:
         raise ProxyMalformed(
             f"{path} is cut short, or no safetensors file ({error}); remove it and run again, or give the right file"
         ) from error
-    except OSError as error:
-        raise ProxyNotFound(f"cannot read {path}: {error.strerror or error}{what_helps(error)}") from error
     return tensors
 
 
-def tensors_digest(tensors: Mapping[str, NDArray[np.float32]]) -> bytes:
+def tensors_digest(tensors: Tensors) -> bytes:
     """SHA-256 of tensors, whatever container they came in (spec section 5.3).
 
     For each tensor in ascending order of its name: the name's length (u32) and UTF-8 bytes, the number of dimensions
@@ -107,7 +109,7 @@ def tensor_shapes(architecture: Architecture) -> dict[str, tuple[int, ...]]:
     return shapes | each
 
 
-def fitting(architecture: Architecture, tensors: Mapping[str, NDArray[np.float32]]) -> dict[str, NDArray[np.float32]]:
+def fitting(architecture: Architecture, tensors: Tensors) -> Tensors:
     """An architecture's tensors under the names of :func:`tensor_shapes`.
 
     Args:

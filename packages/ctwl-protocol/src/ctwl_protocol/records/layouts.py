@@ -22,11 +22,6 @@ REGISTERED = range(NUMBERS.records.registered[0], NUMBERS.records.registered[1] 
 """Numbers that the registry gives out. Those below are the specification's; 0 stands for slot 0 of every layout."""
 
 
-def slots_of(codes: int) -> int:
-    """The number of slots of a record with this number of codes (spec section 9.4)."""
-    return codes if codes == 1 else codes + 1
-
-
 class Field(NamedTuple):
     """A field's name and its width in bits."""
 
@@ -78,8 +73,8 @@ class Layout:
 
     @property
     def slots(self) -> int:
-        """Number of slots of a record: one for each code and, where there are several codes, one for the check."""
-        return slots_of(self.codes)
+        """Number of slots of a record: one for each code and, where there are several, one for the check (9.4)."""
+        return self.codes if self.codes == 1 else self.codes + 1
 
     @property
     def authenticated(self) -> bool:

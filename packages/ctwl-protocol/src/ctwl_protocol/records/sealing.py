@@ -21,7 +21,6 @@ from .. import canonical, secret_file
 from ..errors import KeyFileMalformed, NonCanonical, SealRefused
 from ..profile.document import Profile
 from .beacon import Beacon, check_field
-from .layouts import find_layout
 from .record import Record
 
 USER_BITS, CHECK_BITS = 32, 8
@@ -138,12 +137,11 @@ class ProviderKeys:
         Raises:
             FieldOutOfRange: see :meth:`seal`.
         """
-        layout = find_layout("authenticated" if authenticated else "attributed")
         fields = asdict(beacon) | {"sealed_user": self.seal(user, beacon, epoch)}
         if not authenticated:
-            return Record.of(layout, **fields)
-        blank = Record.of(layout, **fields, authenticator=0)
-        return Record.of(layout, **fields, authenticator=self.authenticate(profile, blank))
+            return Record.of("attributed", **fields)
+        blank = Record.of("authenticated", **fields, authenticator=0)
+        return Record.of("authenticated", **fields, authenticator=self.authenticate(profile, blank))
 
     def _sealing(self, epoch: int) -> bytes:
         return self._derived(b"seal" + struct.pack("<I", check_field("epoch", epoch, _EPOCH_BITS)))

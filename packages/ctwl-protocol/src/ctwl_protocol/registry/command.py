@@ -19,7 +19,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..additions import Addition, Additions
@@ -60,17 +60,17 @@ def _parser() -> argparse.ArgumentParser:
         "ctwl-registry", what, lambda: f"{follow}\n\n{ADDITIONS.help()}\n\n{rest}", [PASSPHRASE, REGISTRY]
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    texts = {
-        "update": "update the trusted state by files",
-        "verify": "check whether an update would accept files",
-        "show": "print the trusted registry, or a file, unverified",
-    }
-    parsers = [commands.add_parser(name, help=text, description=text) for name, text in texts.items()]
-    update, verify, show = parsers
-    for parser_of, action in zip(parsers, (_update, _verify, _show), strict=True):
-        parser_of.set_defaults(action=action)
+
+    def command(name: str, text: str, action: Callable[[argparse.Namespace], int | None]) -> argparse.ArgumentParser:
+        made = commands.add_parser(name, help=text, description=text)
+        made.set_defaults(action=action)
         place = f"of the trusted state (default ${REGISTRY.name})"
-        parser_of.add_argument("--folder", metavar="FOLDER", type=Path, help=place)
+        made.add_argument("--folder", metavar="FOLDER", type=Path, help=place)
+        return made
+
+    update = command("update", "update the trusted state by files", _update)
+    verify = command("verify", "check whether an update would accept files", _verify)
+    show = command("show", "print the trusted registry, or a file, unverified", _show)
     for parser_of in (update, verify):
         parser_of.add_argument("files", metavar="FILE", type=Path, nargs="+", help="roots in sequence, and a registry")
         parser_of.add_argument("--root", metavar="FILE", type=Path, help="start from this root, which you trust")

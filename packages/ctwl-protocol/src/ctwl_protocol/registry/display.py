@@ -60,8 +60,7 @@ def _root_text(root: Root) -> str:
 
 
 def _registry_text(registry: Registry) -> str:
-    providers = (entry for entry in registry.entries if isinstance(entry, ProviderEntry))
-    owners = sorted(providers, key=lambda owner: owner.code)
+    owners = sorted(registry.providers(), key=lambda owner: owner.code)
     tables = {
         ("provider", "name", "state", "versions", "epochs", "contact"): [
             [str(owner.code), owner.name, _state(owner), _versions(owner), _epochs(owner), owner.contact]

@@ -129,19 +129,22 @@ class Registry(Document):
     def _check_names(self) -> None:
         """No two active providers have names that a reader takes for one."""
         taken: dict[str, int] = {}
-        for entry in self.entries:
-            if not isinstance(entry, ProviderEntry) or entry.state != "active":
-                continue
-            for look in looks(entry.name):
-                if (other := taken.setdefault(look, entry.code)) != entry.code:
+        active = [owner for owner in self.providers() if owner.state == "active"]
+        for owner in active:
+            for look in looks(owner.name):
+                if (other := taken.setdefault(look, owner.code)) != owner.code:
                     raise RegistryError(
                         "names-alike",
-                        f"the names of the active providers {other} and {entry.code} look alike; choose another name",
+                        f"the names of the active providers {other} and {owner.code} look alike; choose another name",
                     )
 
     @cached_property
     def _by_identity(self) -> dict[object, ProviderEntry | LayoutEntry | CertificateEntry]:
         return {entry.identity: entry for entry in self.entries}
+
+    def providers(self) -> list[ProviderEntry]:
+        """The owners of codes, in the order in which they were added."""
+        return [entry for entry in self.entries if isinstance(entry, ProviderEntry)]
 
     def provider(self, code: int) -> ProviderEntry | None:
         """The owner of a provider code, which may be retired or revoked; None where the code is free."""
@@ -160,8 +163,7 @@ class Registry(Document):
 
     def beacons(self) -> list[tuple[int, int]]:
         """Every registered pair of provider and version, ascending, with pairs that are no longer in use."""
-        owners = (entry for entry in self.entries if isinstance(entry, ProviderEntry))
-        return sorted((owner.code, model.version) for owner in owners for model in owner.models)
+        return sorted((owner.code, model.version) for owner in self.providers() for model in owner.models)
 
     def epoch(self, code: int, at: int) -> int | None:
         """The key epoch of a provider's sealed user ids at a time in Unix seconds; None before the first."""

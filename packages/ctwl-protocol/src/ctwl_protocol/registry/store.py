@@ -14,7 +14,7 @@ import platformdirs
 
 from ..environment import REGISTRY
 from ..errors import FileUnwritable, RegistryError
-from ..files import locked, make_folder, read_bounded, what_helps, write_atomically
+from ..files import explaining, locked, make_folder, read_bounded, write_atomically
 from ..schema import Document
 from . import workflow
 from .entries import Time
@@ -154,8 +154,5 @@ def read_file(path: str | Path, limit: int = Envelope.MAX_BYTES, *, follow: bool
         RegistryError: ``registry-unreadable``: the file does not exist, cannot be read (see
             :func:`ctwl_protocol.files.open_file`), or has more than ``limit`` bytes.
     """
-    try:
+    with explaining(f"read {path}", partial(RegistryError, "registry-unreadable")):
         return read_bounded(path, limit, follow=follow)
-    except OSError as error:
-        message = f"cannot read {path}: {error.strerror}{what_helps(error)}"
-        raise RegistryError("registry-unreadable", message) from error

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from ctwl_protocol.errors import ProxyMalformed, ProxyNotFound
-from ctwl_protocol.files import open_file, read_bounded, what_helps
+from ctwl_protocol.files import explaining, open_file, read_bounded, what_helps
 from ctwl_protocol.profile.document import (
     GPT2,
     TRANSFORMERS_NAMES,
@@ -190,9 +190,6 @@ def _weights(folder: Path) -> Path:
 
 def _described(path: Path) -> ProxyFile:
     """A file's name, size and digest, as a profile states them."""
-    try:
-        with open_file(path) as file:
-            digest = hashlib.file_digest(file, "sha256").digest()
+    with explaining(f"read {path}", ProxyNotFound), open_file(path) as file:
+        digest = hashlib.file_digest(file, "sha256").digest()
         return ProxyFile(name=path.name, size=path.stat().st_size, sha256=digest)
-    except OSError as error:
-        raise ProxyNotFound(f"cannot read {path}: {error.strerror}{what_helps(error)}") from error

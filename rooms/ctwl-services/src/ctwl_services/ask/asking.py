@@ -12,7 +12,7 @@ from ctwl_decoder.errors import InputTooLarge, NotText, OptionOutOfRange
 from ctwl_decoder.report import Report, Signpost, signpost
 from ctwl_protocol import CTWLError
 from ctwl_protocol.asking import MAX_ANSWER, MAX_TEXT, Answer, Question, Refusal
-from ctwl_protocol.registry import ProviderEntry, Trusted
+from ctwl_protocol.registry import Trusted
 from ctwl_protocol.schema import read_json
 
 from ..errors import NoAnswer, NoDetector
@@ -85,8 +85,7 @@ def _named(registry: Trusted, providers: Sequence[int]) -> list[Signpost]:
 
 def _active(registry: Trusted) -> list[Signpost]:
     """The detectors of all active providers, in the registry's order."""
-    entries = (each for each in registry.registry.entries if isinstance(each, ProviderEntry) and each.state == "active")
-    found = (signpost(registry, each.code) for each in entries)
+    found = (signpost(registry, each.code) for each in registry.registry.providers() if each.state == "active")
     return [each for each in found if each]
 
 
