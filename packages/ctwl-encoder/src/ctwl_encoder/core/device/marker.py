@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -170,3 +170,11 @@ class DeviceMarker(Marker):
         texts = places.texts[places.owner].tolist()
         paths = (pool[start:stop].tolist() for start, stop in places.paths.tolist())
         return [self.texts.before(text, path, length) for text, path in zip(texts, paths, strict=True)]
+
+
+class OnHost(DeviceMarker):
+    """A :class:`DeviceMarker` for engines whose logits are NumPy's."""
+
+    def mark(self, texts: Sequence[int], logits: NDArray[np.float32], **how: Any) -> None:  # type: ignore[override]
+        """See :meth:`ctwl_encoder.core.marker.Marker.mark`; ``logits``: float32 (rows, size)."""
+        super().mark(texts, torch.from_numpy(logits), **how)
