@@ -11,6 +11,13 @@ from numpy.typing import NDArray
 from .loops import put
 
 
+def longer(rows: NDArray[Any], size: int) -> NDArray[Any]:
+    """A copy with room for ``size`` rows, (size, ...); what is new is 0."""
+    grown = np.zeros((size, *rows.shape[1:]), dtype=rows.dtype)
+    grown[: len(rows)] = rows
+    return grown
+
+
 class Pool:
     """Rows of integers, one behind the other.
 
@@ -28,9 +35,7 @@ class Pool:
         """Add some; the first one's place, and the place behind the last one."""
         start, stop = self.size, self.size + len(rows)
         if stop > len(self.rows):
-            grown = np.empty((2 * stop, *self.rows.shape[1:]), dtype=np.int32)
-            grown[:start] = self.rows[:start]
-            self.rows = grown
+            self.rows = longer(self.rows, 2 * stop)
         if stop > start:
             self.rows[start:stop] = rows
         self.size = stop
