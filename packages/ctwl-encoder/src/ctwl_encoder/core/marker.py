@@ -194,10 +194,8 @@ class Marker(ABC):
             else:
                 context = self.texts.before(text, tokens, self.profile.context_length)
                 words.append((context, slot, int(columns.sets[text, slot])))
-        if slots:
-            self._seeds.learn_slots(slots)
-        if words:
-            self._seeds.learn(words)
+        self._seeds.learn_slots(slots)
+        self._seeds.learn(words)
 
     def why_unmarked(self, texts: Sequence[int], *, failed: bool = False) -> list[str | None]:
         """Why texts' next tokens are drawn unmarked, by docs/providers/monitoring.md; None where they are marked.
