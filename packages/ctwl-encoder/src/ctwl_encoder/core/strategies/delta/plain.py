@@ -39,10 +39,9 @@ class Mark:
         inside = torch.empty((0, tables.proxy_size), dtype=torch.bool, device=logits.device)
         if halves:
             inside = torch.stack(self._halves.of(list(halves), logits.device))
-            of_entry, levels = (to_device(torch.from_numpy(each), logits.device) for each in (half_of, places.levels))
-            half = of_entry[entries.place]
+            half = to_device(torch.from_numpy(half_of), logits.device)[entries.place]
             liked = entries.where((half >= 0) & inside[half, entries.token])  # -1 reads a half of no use
             nats = to_device(torch.tensor(places.strengths), logits.device)
-            add(logits, liked, step, nats[levels.long()[liked.place]])
+            add(logits, liked, step, nats[step.levels.long()[liked.place]])
         self._halves.forget(len(places.rows))
         return Halved(inside, half_of)
