@@ -3,8 +3,6 @@
 from ..traits import Strength, Traits
 from .shares import COLDEST_SHARE, LEAST_SHARE, MOST_SHARE, SHARE, share_for
 
-__all__ = ["TRAITS"]
-
 TRAITS = Traits(
     "keeps the model's distribution, for sampling",
     price="no probability, on average over codes; the larger the share, the more alike are texts with one nonce",
