@@ -1,5 +1,6 @@
 """CTWL encoder: what providers install."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ctwl_protocol import __version__ as __version__
@@ -30,32 +31,26 @@ __all__ = [
 ]  # fmt: skip
 
 _HOMES = {
-    "Bridge": "ctwl_protocol.bridge",
-    "CTWLLogitsProcessor": ".integrations.transformers",
-    "CTWLWatermarkingConfig": ".integrations.transformers",
-    "DeviceMarker": ".core.device.marker",
-    "Encoder": ".encoder",
-    "Evidence": ".core.expected_evidence",
-    "FIRST_TOKENS": ".core.marker",
-    "Generation": ".encoder",
-    "Marker": ".core.marker",
-    "PROMPT_TOKENS": ".core.text_so_far",
-    "Payload": ".core.payload",
-    "has_chat_template": ".models",
-    "host_marker": ".core.host",
-    "nonces_for": ".nonces",
-    "open_bridge": ".models",
-    "share_for": ".core.strategies.race.shares",
-    "to_device": ".core.device.step",
-    "to_host": ".core.device.step",
-    "warn_of_short_text": ".core.expected_evidence",
+    "ctwl_protocol.bridge": ["Bridge"],
+    ".core.device.marker": ["DeviceMarker"],
+    ".core.device.step": ["to_device", "to_host"],
+    ".core.expected_evidence": ["Evidence", "warn_of_short_text"],
+    ".core.host": ["host_marker"],
+    ".core.marker": ["FIRST_TOKENS", "Marker"],
+    ".core.payload": ["Payload"],
+    ".core.strategies.race.shares": ["share_for"],
+    ".core.text_so_far": ["PROMPT_TOKENS"],
+    ".encoder": ["Encoder", "Generation"],
+    ".integrations.transformers": ["CTWLLogitsProcessor", "CTWLWatermarkingConfig"],
+    ".models": ["has_chat_template", "open_bridge"],
+    ".nonces": ["nonces_for"],
 }
+"""The imports above, line by line."""
 
 
 def __getattr__(name: str) -> Any:
     """Load what needs torch when it is asked for: that takes seconds."""
-    if name in _HOMES:
-        from importlib import import_module
-
-        return getattr(import_module(_HOMES[name], __name__), name)
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(home, __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

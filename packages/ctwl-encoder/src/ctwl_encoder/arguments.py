@@ -11,7 +11,7 @@ from ctwl_protocol.profile import OFFLINE_MODEL
 
 from .core.strategies import Strategy
 from .errors import OptionOutOfRange
-from .options import Options, kind_of
+from .options import Options, kind_of, typed
 
 if TYPE_CHECKING:
     from argparse import _ActionsContainer
@@ -24,7 +24,7 @@ def add_options(group: _ActionsContainer, model: type[Options], names: Collectio
     for name, field in model.model_fields.items():
         if name not in names:
             continue
-        flag, help_text, kind = f"--{name.replace('_', '-')}", str(field.description), kind_of(field)
+        flag, help_text, kind = typed(name), str(field.description), kind_of(field)
         if kind is bool:
             flag = flag.replace("--", "--no-", 1) if field.default else flag
             switched = "false" if field.default else "true"

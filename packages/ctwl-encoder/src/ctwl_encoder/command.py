@@ -8,7 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -141,8 +141,8 @@ def _write(arguments: argparse.Namespace) -> None:
             prompt, record=record, keys=keys, chat=arguments.chat, progress=progress, **beacon, **options.model_dump()
         )
     if arguments.json:
-        found = {field.name: getattr(written, field.name) for field in fields(written)}
-        found |= {"code": written.beacon.code, **asdict(written.beacon), "chance_found": round(written.chance_found, 4)}
+        found = {**vars(written), "code": written.beacon.code, **asdict(written.beacon)}
+        found["chance_found"] = round(written.chance_found, 4)
         found["record"] = {"layout": written.record.layout.name, "fields": written.record.fields}
         text = json.dumps(found, ensure_ascii=False, indent=2)
     else:

@@ -58,15 +58,9 @@ def as_chat(tokenizer: Any, prompts: Sequence[str]) -> list[str]:
     """
     if not has_chat_template(tokenizer):
         raise OptionOutOfRange("the model's tokenizer has no chat template; give it a text's beginning, and no chat")
+    chats = [[{"role": "user", "content": prompt}] for prompt in prompts]
     try:
-        return [
-            str(
-                tokenizer.apply_chat_template(
-                    [{"role": "user", "content": prompt}], tokenize=False, add_generation_prompt=True
-                )
-            )
-            for prompt in prompts
-        ]
+        return list(tokenizer.apply_chat_template(chats, tokenize=False, add_generation_prompt=True))
     except Exception as error:  # a template is a program of the model's, and fails in its own ways
         raise OptionOutOfRange(f"the tokenizer's chat template failed ({error}); do without chat") from error
 

@@ -24,8 +24,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 
 from ctwl_protocol import Beacon, Profile
-from ctwl_protocol.profile import OFFLINE as OFFLINE_PROFILE
-from ctwl_protocol.profile import OFFLINE_MODEL, STANDARD
+from ctwl_protocol.profile import OFFLINE, OFFLINE_MODEL, STANDARD
 from ctwl_protocol.records.beacon import BEACON_BITS, NONCE_COUNT
 from ctwl_protocol.records.layouts import LAYOUTS, Layout
 from ctwl_protocol.schema import describe_error
@@ -48,7 +47,7 @@ class Options(BaseModel):
     @classmethod
     def of_command(cls, given: dict[str, str]) -> Self:
         """The options of a command as they were typed; what is raised names them so, ``--min-new-tokens``."""
-        return cls.model_validate_strings(given, strict=False, context={"spell": _typed})
+        return cls.model_validate_strings(given, strict=False, context={"spell": typed})
 
     @model_validator(mode="wrap")
     @classmethod
@@ -75,7 +74,7 @@ def _named(name: str, info: ValidationInfo) -> str:
     return str(info.context["spell"](name)) if info.context else name
 
 
-def _typed(name: str) -> str:
+def typed(name: str) -> str:
     """An option's name on the command line."""
     return f"--{name.replace('_', '-')}"
 
@@ -303,7 +302,7 @@ def strategy_for(strategy: Strategy | None, temperature: float) -> Strategy:
 
 def default_profile(model: str) -> str:
     """The profile for a model where none is named: the standard one, and for ``smollm2`` the offline one."""
-    return OFFLINE_PROFILE if model.lower() == OFFLINE_MODEL else STANDARD
+    return OFFLINE if model.lower() == OFFLINE_MODEL else STANDARD
 
 
 def check_beacon(profile: Profile) -> None:

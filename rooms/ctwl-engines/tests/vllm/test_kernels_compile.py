@@ -86,7 +86,7 @@ for _ in range(100):
     arrays = ints(rows), ints(rows, OPENINGS), ints(places), ints(places), ints(joined, 4), ints(seen, 2)
     step = DeviceStep.of(Places(*arrays, shares, arrays[0], arrays[0], arrays[5]), torch.device("cpu"))
     logits = torch.zeros((rows, size))
-    likely, tables = torch.softmax(logits, dim=-1), race._tables_for(logits)
+    likely, tables = torch.softmax(logits, dim=-1), race._tables_on(logits.device, size)
     merging_kernel.merging(likely, tables, step)
     race._form_on(logits.device)(logits, likely, tables, step)
 assert len(variants) == compiled, f"{len(variants) - compiled} variants more"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ctwl_protocol.proxy import Proxy
 
 from ..errors import needing
+from .device.candidates import members
 
 HalfKey: TypeAlias = tuple[int, tuple[int, ...]]
 """What decides a half: the permutation's seed, and the prefix that the proxy reads."""
@@ -35,55 +36,56 @@ class Halves:
     So what is marked does not depend on when the proxy was asked.
     """
 
-    def __init__(
-        self, proxy: Proxy, ask: Callable[[NDArray[np.int64], NDArray[np.uint32]], Iterable[torch.Tensor]]
-    ) -> None:
+    def __init__(self, proxy: Proxy) -> None:
         """Remember nothing yet.
 
         Args:
             proxy: of the profile that reads the texts.
-            ask: gives the halves after prefixes, int64 (n, L_prefix), under the seeds of permutations, uint32 (n,).
         """
-        self._proxy, self._ask = proxy, ask
-        self._lately: OrderedDict[HalfKey, None] = OrderedDict()
-        self._known: dict[HalfKey, torch.Tensor] = {}
+        self._proxy = proxy
+        self._lately: OrderedDict[HalfKey, torch.Tensor] = OrderedDict()
 
-    def choose(self, rows: Sequence[Sequence[tuple[float, HalfKey]]]) -> list[list[int]]:
+    def choose(self, rows: Iterable[Sequence[int]], mass: NDArray[np.float64], keys: Sequence[HalfKey]) -> list[int]:
         """The places that are marked: the places with enough mass, and the places of the steps before.
 
         Args:
-            rows: for each row the mass and the half of its places.
+            rows: for each row its places.
+            mass: float64 (places,), of each place.
+            keys: the half of each place.
 
         Returns:
-            For each row the indexes of the chosen places, the one with most mass first.
+            The chosen places, row by row, the one with most mass first.
         """
-        chosen = []
+        chosen = list[int]()
         for places in rows:
-            order = sorted(range(len(places)), key=[-mass for mass, _ in places].__getitem__)
-            least = [FIRST_BRANCH_MASS, *[FURTHER_BRANCH_MASS] * len(order)]
-            kept = zip(order, least, strict=False)
-            chosen.append([i for i, mass in kept if places[i][0] >= mass or places[i][1] in self._lately])
-        for places, indexes in zip(rows, chosen, strict=True):
-            for i in indexes:
-                self._lately[places[i][1]] = None
-                self._lately.move_to_end(places[i][1])
+            least = FIRST_BRANCH_MASS
+            for place in sorted(places, key=lambda place: -mass[place]):
+                if mass[place] >= least or keys[place] in self._lately:
+                    chosen.append(place)
+                least = FURTHER_BRANCH_MASS
         return chosen
 
-    def of(self, keys: Iterable[HalfKey]) -> list[torch.Tensor]:
-        """Halves; the proxy is asked for those that are not known yet, all at once."""
-        keys = list(keys)
-        if new := [key for key in dict.fromkeys(keys) if key not in self._known]:
+    def of(self, keys: Sequence[HalfKey], device: torch.device) -> list[torch.Tensor]:
+        """Halves on a device; the proxy is asked for those that are not known yet, all at once."""
+        if new := [key for key in keys if key not in self._lately]:
             load(self._proxy)
-            seeds, prefixes = zip(*new, strict=True)
-            found = self._ask(np.array(prefixes, dtype=np.int64), np.array(seeds, dtype=np.uint32))
-            self._known.update(zip(new, found, strict=True))
-        return [self._known[key] for key in keys]
+            self._lately.update(zip(new, self._ask(new, device), strict=True))
+        for key in keys:
+            self._lately.move_to_end(key)
+        return [self._lately[key] for key in keys]
 
     def forget(self, rows: int) -> None:
         """Keep the newest places, some for each row."""
         while len(self._lately) > _HALVES_PER_ROW * rows:
             self._lately.popitem(last=False)
-        self._known = {key: half for key, half in self._known.items() if key in self._lately}
+
+    def _ask(self, keys: Sequence[HalfKey], device: torch.device) -> Iterator[torch.Tensor]:
+        """What the proxy says of places."""
+        for start in range(0, len(keys), self._proxy.batch_size):
+            seeds, prefixes = zip(*keys[start : start + self._proxy.batch_size], strict=True)
+            weights = self._proxy.weights_on_device(np.array(prefixes, dtype=np.int64))
+            seed = torch.tensor(seeds, device=weights.device)
+            yield from members(weights, seed, self._proxy.profile.sigma).to(device)
 
 
 def load(proxy: Proxy) -> None:

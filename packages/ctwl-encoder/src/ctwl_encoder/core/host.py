@@ -83,7 +83,7 @@ def host_marker(bridge: Bridge, strategy: Strategy) -> Marker:
     if strategy.keeps_distribution:
         return HostMarker(bridge, strategy)
     with needing("torch", f"the strategy {strategy}, which asks the proxy LM,"):
-        from .device.on_host import OnHost
+        from .device.marker import OnHost
     marker = OnHost(bridge, strategy)
     marker.load()
     return marker

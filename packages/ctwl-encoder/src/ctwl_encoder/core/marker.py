@@ -21,7 +21,7 @@ from ctwl_protocol.bridge import Bridge
 from ctwl_protocol.records.beacon import NONCE_COUNT
 
 from .expected_evidence import Evidence, chance_found, expected_evidence, needed_bits
-from .loops import UNKNOWN, lay_out, resolve, write
+from .loops import UNKNOWN, lay_out, resolve, tokens_of, write
 from .payload import Payload, Seeds
 from .places import Arrays, Places, Sizes
 from .strategies import Strategy
@@ -132,12 +132,11 @@ class Marker(ABC):
             row, depth = write(tables, texts.columns, texts.log, slots.table, rows, chances, steps, self._sizes)
             if row < 0:
                 return
-            text, (first, stop, begin, end) = int(rows[row]), steps[row, :4].tolist()
+            text, now = int(rows[row]), tokens_of(tables.pool, steps[row]).tolist()
             if depth < 0:
-                texts.widen(text, stop - first + end - begin)
+                texts.widen(text, len(now))
             else:
-                path = [*tables.pool[first:stop].tolist(), *tables.pool[begin:end].tolist()][:depth]
-                self._seeds.learn_slots([texts.before(text, path, self._seeds.slot_tail)])
+                self._seeds.learn_slots([texts.before(text, now[:depth], self._seeds.slot_tail)])
 
     def places(self, texts: Sequence[int]) -> Places:
         """The places of a step: what can be known before its logits.
@@ -195,10 +194,8 @@ class Marker(ABC):
             else:
                 context = self.texts.before(text, tokens, self.profile.context_length)
                 words.append((context, slot, int(columns.sets[text, slot])))
-        if slots:
-            self._seeds.learn_slots(slots)
-        if words:
-            self._seeds.learn(words)
+        self._seeds.learn_slots(slots)
+        self._seeds.learn(words)
 
     def why_unmarked(self, texts: Sequence[int], *, failed: bool = False) -> list[str | None]:
         """Why texts' next tokens are drawn unmarked, by docs/providers/monitoring.md; None where they are marked.

@@ -55,12 +55,14 @@ class Seeds:
         words: by the key of a context and a set of colours: the two words of its permutations, and the seed of the
             colours (spec sections 6.2 and 6.3).
         slots: by the key of the tokens before a position, the word that decides its slot (spec section 9.4).
+        slot_tail: how many tokens before a position decide its slot.
     """
 
     def __init__(self, profile: Profile) -> None:
         """Remember nothing yet."""
         self.profile = profile
         self.words, self.slots = Memo(3), Memo(1)
+        self.slot_tail = min(slots.TAIL, profile.prefix_length)
         self._sets: dict[tuple[Layout | None, int, int, bytes | None], int] = {(None, 0, 0, None): 0}
 
     def set_of(self, payload: Payload, slot: int) -> int:
@@ -89,11 +91,6 @@ class Seeds:
         """Learn the words of all contexts of one token in slot 0, so that no text waits for them: half a second."""
         if self.profile.context_length == 1:
             self.learn(((token,), 0, 0) for token in range(self.profile.tokenizer.vocabulary))
-
-    @property
-    def slot_tail(self) -> int:
-        """How many tokens before a position decide its slot."""
-        return min(slots.TAIL, self.profile.prefix_length)
 
     def of_codes(self, codes: NDArray[np.uint32], contexts: Sequence[tuple[int, ...]]) -> NDArray[np.uint32]:
         """``s(c, a)`` of single codes, uint32 (codes,), at several contexts: uint32 (codes, contexts)."""

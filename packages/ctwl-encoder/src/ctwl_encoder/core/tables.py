@@ -11,6 +11,13 @@ from numpy.typing import NDArray
 from .loops import put
 
 
+def longer(rows: NDArray[Any], size: int) -> NDArray[Any]:
+    """A copy with room for ``size`` rows, (size, ...); what is new is 0."""
+    grown = np.zeros((size, *rows.shape[1:]), dtype=rows.dtype)
+    grown[: len(rows)] = rows
+    return grown
+
+
 class Pool:
     """Rows of integers, one behind the other.
 
@@ -28,9 +35,7 @@ class Pool:
         """Add some; the first one's place, and the place behind the last one."""
         start, stop = self.size, self.size + len(rows)
         if stop > len(self.rows):
-            grown = np.empty((2 * stop, *self.rows.shape[1:]), dtype=np.int32)
-            grown[:start] = self.rows[:start]
-            self.rows = grown
+            self.rows = longer(self.rows, 2 * stop)
         if stop > start:
             self.rows[start:stop] = rows
         self.size = stop
@@ -49,16 +54,20 @@ class Table(NamedTuple):
     values: NDArray[np.int64]
 
 
+MOST_ENTRIES = 1 << 20
+"""Entries of a memo; beyond them all are forgotten. Chosen by hand: only speed and memory depend on it."""
+
+
 class Memo:
-    """What is remembered by a key: some integers. Beyond ``most`` entries all is forgotten.
+    """What is remembered by a key: some integers.
 
     Attributes:
         table: for the compiled loops.
     """
 
-    def __init__(self, width: int, most: int = 1 << 20) -> None:
-        """Remember nothing yet. ``most``: chosen by hand, only speed and memory depend on it."""
-        self._width, self._most = width, most
+    def __init__(self, width: int) -> None:
+        """Remember nothing yet."""
+        self._width = width
         self.forget()
 
     def forget(self) -> None:
@@ -72,13 +81,11 @@ class Memo:
 
     def add(self, keys: NDArray[np.uint64], values: Any) -> None:
         """Remember rows of integers, (n, width), by their keys, uint64 (n,); a key that is known gets another row."""
-        if self._size + len(keys) > self._most:
+        if self._size + len(keys) > MOST_ENTRIES:
             self.forget()
         if 2 * (self._size + len(keys)) > len(self.table.keys):
             old, self.table = self.table, self._empty(4 * (self._size + len(keys)))
             used = np.flatnonzero(old.keys)
-            put(self.table.keys, self.table.values, old.keys[used], old.values[used])
-        put(
-            self.table.keys, self.table.values, keys, np.asarray(values, dtype=np.int64).reshape(len(keys), self._width)
-        )
+            put(*self.table, old.keys[used], old.values[used])
+        put(*self.table, keys, np.asarray(values, dtype=np.int64).reshape(len(keys), self._width))
         self._size += len(keys)

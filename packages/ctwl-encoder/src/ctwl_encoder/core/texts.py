@@ -6,7 +6,7 @@ or put it off, is marked as it would have been.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -19,6 +19,7 @@ from ctwl_protocol.records.layouts import MAX_CODES
 
 from .loops import SPREAD
 from .payload import Payload, Seeds
+from .tables import longer
 
 MOST_PATHS = len(Kind) + MOST_FURTHER
 """Paths of one tail."""
@@ -69,18 +70,15 @@ class Columns(NamedTuple):
     def empty(cls, texts: int, keep: int) -> Self:
         """Columns of texts without tokens."""
         slots = MAX_CODES + 1
-        whole = {"start", "length", "room", "call"}
         shapes: dict[str, tuple[int, ...]] = {
             "recent": (texts, keep),
             "carried": (texts, slots),
             "sets": (texts, slots),
             "offered": (texts, MOST_PATHS, 3),
         }
-        kinds = {"ended": np.bool_, "carried": np.uint32, "strength": np.float64} | dict.fromkeys(whole, np.int64)
-        made: Iterator[Any] = (
-            np.zeros(shapes.get(name, texts), dtype=kinds.get(name, np.int32)) for name in cls._fields
-        )
-        return cls._make(made)
+        kinds: dict[str, Any] = {"ended": np.bool_, "carried": np.uint32, "strength": np.float64}
+        kinds |= dict.fromkeys(("start", "length", "room", "call"), np.int64)
+        return cls._make(np.zeros(shapes.get(name, texts), dtype=kinds.get(name, np.int32)) for name in cls._fields)
 
 
 class Log(NamedTuple):
@@ -201,8 +199,7 @@ class Texts:
     def _take(self, payload: Payload, room: int) -> int:
         if not self._free:
             size = len(self.columns.tail)
-            self.columns, old = Columns.empty(2 * size, self._keep), self.columns
-            _copy(old, self.columns)
+            self.columns = Columns._make(longer(column, 2 * size) for column in self.columns)
             self._free = list(range(size, 2 * size))
         text = self._free.pop()
         self.payloads[text] = payload
@@ -215,8 +212,7 @@ class Texts:
             return free.pop()
         start, self._used = self._used, self._used + room
         if self._used > len(self.log.position):
-            self.log, old = Log.empty(2 * self._used), self.log
-            _copy(old, self.log)
+            self.log = Log._make(longer(column, 2 * self._used) for column in self.log)
         return start
 
     def _move(self, start: int, to: int, length: int) -> None:
@@ -228,9 +224,3 @@ class Texts:
         kept = int(self.columns.kept[text])
         recent = self.columns.recent[text, self._keep - kept :].tolist()
         return (*recent, *path)[-count:]
-
-
-def _copy(old: Iterable[NDArray[Any]], new: Iterable[NDArray[Any]]) -> None:
-    """Copy columns into longer ones."""
-    for column, longer in zip(old, new, strict=True):
-        longer[: len(column)] = column

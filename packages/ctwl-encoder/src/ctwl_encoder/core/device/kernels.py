@@ -97,15 +97,12 @@ class Visit:
     """The candidates of a step, as kernels visit them.
 
     Attributes:
-        logits: what is marked.
-        tables: the bridge's.
-        step: the places.
         device: where they are.
     """
 
-    def __init__(self, logits: torch.Tensor, likely: torch.Tensor, tables: Tables, step: DeviceStep) -> None:
+    def __init__(self, likely: torch.Tensor, tables: Tables, step: DeviceStep) -> None:
         """Take what a step has; see :data:`ctwl_encoder.core.device.forms.Form`."""
-        self.logits, self._likely, self.tables, self.step = logits, likely, tables, step
+        self._likely, self._tables, self._step = likely, tables, step
         self.device = device = likely.device
         self._seen = torch.empty(0, dtype=torch.uint8, device=device)
         if len(step.seen):
@@ -113,9 +110,9 @@ class Visit:
             one = torch.ones((), dtype=torch.uint8, device=device)  # a number of the host would be waited for
             self._seen.index_put_((step.seen[:, 0], step.seen[:, 1]), one)
 
-    def each(self, kernel: Any, *arguments: Any, **constants: Any) -> None:
+    def each(self, kernel: Any, *arguments: Any) -> None:
         """Run a kernel over all candidates, with arguments of its own after the arguments of :func:`candidates`."""
-        likely, tables, step = self._likely, self.tables, self.step
+        likely, tables, step = self._likely, self._tables, self._step
         size, count = likely.shape[1], len(step.joined)
         grids = [(len(step.rows), triton.cdiv(size, BLOCK)), *([(triton.cdiv(count, BLOCK),)] if count else [])]
         for joined, grid in enumerate(grids):
@@ -123,5 +120,5 @@ class Visit:
                 likely, step.place_of, step.seeds, tables.opening, tables.first, step.joined, self._seen,
                 size, count, tables.floor, *arguments,
                 PROXY=tables.proxy_size, OPENINGS=step.place_of.shape[1], SEEN=len(step.seen) > 0,
-                JOINED=joined == 1, BLOCK=BLOCK, **constants,
+                JOINED=joined == 1, BLOCK=BLOCK,
             )  # fmt: skip

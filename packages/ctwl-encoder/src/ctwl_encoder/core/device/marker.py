@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -53,11 +53,10 @@ class DeviceMarker(Marker):
         super().__init__(bridge, strategy)
         self._kept = kept
         self._calls: deque[Call] = deque()
-        self._tables: dict[tuple[torch.device, int], Tables] = {}
         self._merging = Merging(self._tails)
-        self._form_on = cache(
-            lambda device: form_of(strategy, device, bridge.proxy, self._before)
-        )  # asked at each step
+        # Both are asked at each step.
+        self._form_on = cache(lambda device: form_of(strategy, device, bridge.proxy, self._before))
+        self._tables_on = cache(lambda device, size: Tables.of(bridge, size, device))
 
     def load(self) -> None:
         """Open the proxy LM, if the strategy asks it and it is not open.
@@ -77,11 +76,11 @@ class DeviceMarker(Marker):
         """
         self.warm_up_host()
         logits, none = torch.zeros((1, size), device=device), np.zeros(1, dtype=np.int32)
-        likely, tables = torch.softmax(logits, dim=-1), self._tables_for(logits)
+        likely, tables = torch.softmax(logits, dim=-1), self._tables_on(device, size)
         for step in DeviceStep.of_every_kind(device):
             self._merging.report(likely, tables, step, none)
             self._form_on(device)(logits, likely, tables, step)
-        self._tables.clear()  # an engine that loads its model may take back what was made at the same time
+        self._tables_on.cache_clear()  # an engine that loads its model may take back what was made at the same time
 
     def warm_up_host(self) -> None:
         """Compile the loops, and learn what each token of the model and each context of one token makes of a text."""
@@ -109,7 +108,7 @@ class DeviceMarker(Marker):
         places = self.places(texts)
         if not len(places.rows):
             return
-        step, tables = DeviceStep.of(places, logits.device), self._tables_for(logits)
+        step, tables = DeviceStep.of(places, logits.device), self._tables_on(logits.device, logits.shape[1])
         every = len(places.rows) == len(logits)
         likely = torch.softmax(logits if every else logits[step.rows.long()], dim=-1, dtype=torch.float32)
         if tables.most:
@@ -117,13 +116,10 @@ class DeviceMarker(Marker):
             if wait and self._merging.learn():
                 places = self.places(texts)
                 step = DeviceStep.of(places, logits.device)
-        halved = None
-        if len(places):
-            halved = self._form_on(logits.device)(logits, likely, tables, step)
-        call = Call(int(self.texts.columns.call[places.texts[0]]), places, likely, halved)
-        self._calls.append(call)
+        halved = self._form_on(logits.device)(logits, likely, tables, step) if len(places) else None
+        self._calls.append(Call(self._calls_so_far, places, likely, halved))
         if halved is not None:
-            self._offer_halves(call, halved)
+            self._offer_halves(places, halved)
 
     def extend(self, texts: Sequence[int], tokens: Sequence[int]) -> None:
         """See :meth:`ctwl_encoder.core.marker.Marker.extend`. What it asks of the device it copies at once."""
@@ -150,10 +146,10 @@ class DeviceMarker(Marker):
         columns, texts = self.texts.columns, call.places.texts
         columns.offers[texts[columns.call[texts] == call.number]] = 0
 
-    def _offer_halves(self, call: Call, halved: Halved) -> None:
+    def _offer_halves(self, places: Places, halved: Halved) -> None:
         """Only the places that were marked are offered, where the proxy was asked at some."""
         columns = self.texts.columns
-        for text in call.places.texts.tolist():
+        for text in places.texts.tolist():
             offered = columns.offered[text, : columns.offers[text]]
             marked = offered[halved.half_of[offered[:, 2]] >= 0]
             columns.offered[text, : len(marked)], columns.offers[text] = marked, len(marked)
@@ -175,9 +171,10 @@ class DeviceMarker(Marker):
         paths = (pool[start:stop].tolist() for start, stop in places.paths.tolist())
         return [self.texts.before(text, path, length) for text, path in zip(texts, paths, strict=True)]
 
-    def _tables_for(self, logits: torch.Tensor) -> Tables:
-        """The bridge's tables on the device of the logits."""
-        key = logits.device, logits.shape[1]
-        if key not in self._tables:
-            self._tables[key] = Tables.of(self.bridge, logits.shape[1], logits.device)
-        return self._tables[key]
+
+class OnHost(DeviceMarker):
+    """A :class:`DeviceMarker` for engines whose logits are NumPy's."""
+
+    def mark(self, texts: Sequence[int], logits: NDArray[np.float32], **how: Any) -> None:  # type: ignore[override]
+        """See :meth:`ctwl_encoder.core.marker.Marker.mark`; ``logits``: float32 (rows, size)."""
+        super().mark(texts, torch.from_numpy(logits), **how)

@@ -44,10 +44,8 @@ class Merging:
     def __init__(self, tails: Tails) -> None:
         """Nothing is reported yet."""
         self._tails = tails
-        self._reported: tuple[torch.Tensor, torch.cuda.Event | None] | None = None
-        """The candidates of a step, and what says that they were copied to the host."""
-        self._of_rows: NDArray[np.int32] = np.empty(0, dtype=np.int32)
-        """The tails of their rows."""
+        self._reported: tuple[torch.Tensor, torch.cuda.Event | None, NDArray[np.int32]] | None = None
+        """The candidates of a step, what says that they were copied to the host, and the tails of their rows."""
 
     def report(self, likely: torch.Tensor, tables: Tables, step: DeviceStep, tails: NDArray[np.int32]) -> None:
         """Find the candidates of a step, and begin to copy them to the host; nobody waits for it yet.
@@ -67,18 +65,18 @@ class Merging:
             found.copy_(on_device, non_blocking=True)
             copied = torch.cuda.Event()  # type: ignore[no-untyped-call]
             copied.record()
-        self._reported, self._of_rows = (found, copied), tails
+        self._reported = found, copied, tails
 
     def learn(self) -> bool:
         """Wait for what was reported, and tokenize with its tails what was not known; whether there was any."""
         if self._reported is None:
             return False
-        (reported, copied), self._reported = self._reported, None
+        (reported, copied, tails), self._reported = self._reported, None
         if copied is not None:
             copied.synchronize()
-        new = self._tails.not_tokenized(self._of_rows, to_host(reported))
+        new = self._tails.not_tokenized(tails, to_host(reported))
         by_tail: dict[int, set[int]] = {}
-        for tail, candidate in zip(self._of_rows[new[:, 0]].tolist(), new[:, 1].tolist(), strict=True):
+        for tail, candidate in zip(tails[new[:, 0]].tolist(), new[:, 1].tolist(), strict=True):
             by_tail.setdefault(tail, set()).add(candidate)
         left = STEP_TEXT
         for tail in sorted(by_tail, key=lambda tail: len(self._tails.tail(tail).text)):

@@ -86,5 +86,4 @@ def to_device(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
 
 def to_host(tensor: torch.Tensor) -> NDArray[Any]:
     """Copy to the host, and wait for it. Everything that leaves the device in a step passes through here."""
-    copied: NDArray[Any] = tensor.cpu().numpy()
-    return copied
+    return tensor.cpu().numpy()

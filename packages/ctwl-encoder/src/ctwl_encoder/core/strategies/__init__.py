@@ -19,8 +19,6 @@ from typing import Any
 
 from .traits import Traits
 
-__all__ = ["Strategy"]
-
 
 class Strategy(StrEnum):
     """The strategies by name; their traits say what each does."""

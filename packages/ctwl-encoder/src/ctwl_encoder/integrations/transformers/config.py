@@ -96,7 +96,7 @@ class CTWLWatermarkingConfig(BeaconOptions, MarkingOptions, ProxyOptions, BaseWa
         check_beacon(profile)
         if self.records is None:
             self._nonces()
-        if self.records is not None and not self._records():
+        elif not self._records():
             raise OptionOutOfRange("there are no records; give one for each prompt")
 
     def _profile_used(self) -> Profile:

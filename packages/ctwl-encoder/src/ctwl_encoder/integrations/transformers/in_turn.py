@@ -37,8 +37,7 @@ class WatermarksInTurn(BaseWatermarkingConfig):  # type: ignore[misc]  # transfo
             CTWLError: see :meth:`CTWLWatermarkingConfig.construct_processor`.
         """
         refuse_continuous_batching(device)
-        processors = [config.construct_processor(vocab_size, device) for config in self.configs]
-        return _InTurn(processors)
+        return _InTurn([config.construct_processor(vocab_size, device) for config in self.configs])
 
     def to_dict(self) -> dict[str, Any]:
         """See :func:`.processor.not_saved`; each config by itself can be saved."""

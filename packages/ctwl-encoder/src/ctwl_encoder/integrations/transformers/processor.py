@@ -238,17 +238,16 @@ class CTWLLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformer
             OptionOutOfRange: see :meth:`_payloads_of_rows`.
         """
         known: dict[tuple[Payload, bytes], int] = {}
-        starts, numbers = list[int](), Counter[bytes]()
+        starts, numbers, nonces = list[int](), Counter[bytes](), self._nonces or NONCE_COUNT
         for payload, prompt in zip(self._payloads_of_rows(prompts), prompts, strict=True):
             name = prompt.tobytes() if self._nonces else b""
-            shared = known.get((payload, name))
-            if shared is None:
+            row = payload, name
+            if row not in known:
                 before = prompt[-PROMPT_TOKENS:].tolist() if self._nonces else []
                 drawn = numbers[name] if callable(self._given) else None
-                how: dict[str, Any] = {"number": drawn, "nonces": self._nonces or NONCE_COUNT}
-                shared = known[payload, name] = self.marker.start(payload, self._strength, before, **how)
+                known[row] = self.marker.start(payload, self._strength, before, number=drawn, nonces=nonces)
                 numbers[name] += 1
-            starts.append(shared)
+            starts.append(known[row])
         return starts
 
     def _payloads_of_rows(self, prompts: NDArray[np.int64]) -> list[Payload]:

@@ -6,6 +6,7 @@ import inspect
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from traceback import walk_stack
 from typing import Any, Self
 
 import torch
@@ -84,10 +85,8 @@ class Sampling:
 
 def variables_of_callers() -> Iterator[dict[str, Any]]:
     """The variables of each function that is running, the nearest first."""
-    frame = inspect.currentframe()
-    while frame is not None:
+    for frame, _ in walk_stack(inspect.currentframe()):
         yield frame.f_locals
-        frame = frame.f_back
 
 
 def sampling_of_the_call() -> Sampling | None:

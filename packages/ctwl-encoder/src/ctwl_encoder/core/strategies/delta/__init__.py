@@ -2,8 +2,6 @@
 
 from ..traits import Strength, Traits
 
-__all__ = ["TRAITS"]
-
 TRAITS = Traits(
     "adds to logits, for any way of decoding",
     price="quality; it grows with the number",

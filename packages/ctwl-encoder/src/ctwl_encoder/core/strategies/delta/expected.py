@@ -34,12 +34,10 @@ def half_nats(chances: NDArray[np.float64]) -> NDArray[np.float64]:
     whole = np.maximum(0.5 - p, 0) * 2 * math.log(2)
 
     def part(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
-        value: NDArray[np.float64] = ratio**2 / 2 * np.log(np.maximum(ratio, 1e-300)) - ratio**2 / 4
-        return value
+        return ratio**2 / 2 * np.log(np.maximum(ratio, 1e-300)) - ratio**2 / 4
 
     across = part(np.minimum(2.0, 1 / p)) - part(np.maximum((p - 0.5) * 2 / p, 0))
-    nats: NDArray[np.float64] = (whole + p / 2 * across) / (1 - p)
-    return nats
+    return (whole + p / 2 * across) / (1 - p)
 
 
 def null_hits(chances: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -47,5 +45,4 @@ def null_hits(chances: NDArray[np.float64]) -> NDArray[np.float64]:
 
     The mass ranked before a token is nearly uniform on [0, 1 - chance], and the token is in if that is below 1/2.
     """
-    found: NDArray[np.float64] = 0.5 / np.maximum(1 - chances, 0.5)
-    return found
+    return 0.5 / np.maximum(1 - chances, 0.5)

@@ -26,8 +26,7 @@ def nats(chances: NDArray[np.float64], hits: NDArray[np.float32], share: float) 
         share: the part of the race that the code decides.
     """
     logs, told = _table(share)
-    found: NDArray[np.float64] = np.interp(np.log(np.maximum(chances, _LEAST)), logs, told)
-    return found
+    return np.interp(np.log(np.maximum(chances, _LEAST)), logs, told)
 
 
 @lru_cache(maxsize=64)

@@ -115,7 +115,7 @@ def _add(
 
 def mark(logits: torch.Tensor, likely: torch.Tensor, tables: Tables, step: DeviceStep) -> None:
     """Mark rows of logits in place; see :data:`ctwl_encoder.core.device.forms.Form`."""
-    visit, places, size = Visit(logits, likely, tables, step), len(step.seeds), tables.proxy_size
+    visit, places, size = Visit(likely, tables, step), len(step.seeds), tables.proxy_size
     lots = lots_on(step.places.strengths, visit.device)
     sums = torch.zeros(places * size, dtype=torch.int64, device=visit.device)
     visit.each(_masses, sums)

@@ -23,8 +23,7 @@ has no other quantile. By linear interpolation a lot is exact to 1e-4."""
 def quantiles(ranks: NDArray[np.uint32]) -> NDArray[np.float64]:
     """The quantiles of Gumbel's distribution that ranks name, the largest for rank 0: float64, as ranks has them."""
     x = (ranks.astype(np.float64) + 0.5) / RANKS
-    found: NDArray[np.float64] = -np.log(-np.log1p(-x))
-    return found
+    return -np.log(-np.log1p(-x))
 
 
 @lru_cache(maxsize=128)  # more than there are shares in hundredths; each takes 32 KB and a tenth of a second
@@ -42,8 +41,7 @@ def table(share: float) -> NDArray[np.float64]:
 
 def lots(share: float, ranks: NDArray[np.uint32]) -> NDArray[np.float64]:
     """The lots of tokens: float64, as ranks has them."""
-    found: NDArray[np.float64] = np.interp(quantiles(ranks), np.linspace(FIRST, LAST, CELLS + 1), table(share))
-    return found
+    return np.interp(quantiles(ranks), np.linspace(FIRST, LAST, CELLS + 1), table(share))
 
 
 def _gumbel_quantiles(lots: NDArray[np.float64], alpha: float) -> NDArray[np.float64]:

@@ -56,8 +56,7 @@ def gained(entries: Entries, step: DeviceStep, proxy_size: int) -> torch.Tensor:
     mass = zeros.index_add(0, runner, entries.mass).double().log()
     rank = torch.empty_like(zeros).index_copy_(0, runner, entries.rank)  # all entries of a runner have one
     number = (mass + lots.of(level[place], rank)) / lots.alphas[level[place]]
-    found: torch.Tensor = (number - _log_sums(number, place, places) + _log_sums(mass, place, places) - mass)[runner]
-    return found
+    return (number - _log_sums(number, place, places) + _log_sums(mass, place, places) - mass)[runner]
 
 
 def _log_sums(logs: torch.Tensor, place: torch.Tensor, places: int) -> torch.Tensor:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from ..traits import Strength
-
 SHARE, COLDEST_SHARE = 0.5, 0.9
 """The default share at temperature 1 and above, and the largest default, at low temperatures.
 ``evaluation/writing/share.py`` puts other shares beside them."""
@@ -16,14 +14,3 @@ are nearly one text, and no more is read."""
 def share_for(temperature: float) -> float:
     """The share of ``race`` where none is named: the cooler the sampling, the more of the choice the mark takes."""
     return min(max(SHARE + 1 - temperature, SHARE), COLDEST_SHARE)
-
-
-STRENGTH = Strength(
-    "share",
-    "the part of the chance in each draw that the code decides. With more a shorter text is found, with less texts of "
-    f"one prompt vary more (default: {SHARE + 1:g} less the temperature, from {SHARE:g} to {COLDEST_SHARE:g})",
-    bounds={"ge": LEAST_SHARE, "le": MOST_SHARE},
-    default=share_for,
-    step=0.2,
-    digits=2,
-)
