@@ -30,6 +30,7 @@ const MAX_EVALUATIONS = 128;
 const SHARES = NUMBERS.search.score_shares.value;
 /** From so many contexts on a window is of no narrow kind. */
 const MANY_CONTEXTS = NUMBERS.search.many_contexts.value;
+const POSITIONS_PER_CONTEXT = NUMBERS.search.positions_per_context.value;
 /** The bound of a tail and the tail differ by less than this, in natural logarithms. */
 const SLACK = 7;
 /** So many windows are read as records, of those whose slot 0 has a p-value of at most this. */
@@ -191,14 +192,14 @@ class Reader {
 
   /** 10, step 8: whether a window carries its code, and the text's kind is no reason for it. */
   isFound({ p, n, from, behind, code, tests, choices, evidence }) {
-    if (!this.light) {
-      if (p > this.alpha) return false;
-      if (evidence) return this.isFit(evidence.slots.flatMap(({ chosen }) => chosen), (choices * evidence.records) / tests);
-      return this.isFit(unitsFor(this.slotZero(this.found.slice(from, behind), n), code, this.profile.colours), choices);
-    }
     const contexts = new Set(this.found.slice(from, behind).map(({ name }) => name)).size;
     const every = 2 ** this.profile.code_bits;
-    return (p * every) / (this.codes?.length ?? every) <= (contexts >= MANY_CONTEXTS ? this.alpha : this.alpha ** 2);
+    const others = every / (this.codes?.length ?? every);
+    if (this.light) return p * others <= (contexts >= MANY_CONTEXTS ? this.alpha : this.alpha ** 2);
+    if (p > this.alpha) return false;
+    const paid = choices * (behind - from >= POSITIONS_PER_CONTEXT * contexts ? others : 1);
+    if (evidence) return this.isFit(evidence.slots.flatMap(({ chosen }) => chosen), (paid * evidence.records) / tests);
+    return this.isFit(unitsFor(this.slotZero(this.found.slice(from, behind), n), code, this.profile.colours), paid);
   }
 
   /** 12: whether texts seldom fit a code as well, which has these units in each context, as the best of so many choices. */

@@ -287,6 +287,12 @@ FACTORS = (
     Fault("half-the-codes", WHOLE, repaid(lambda *_: 1 / 2)),
     Fault("whole-level-for-registered-codes", "decode-registered", whole_level(few=True)),
     Fault("whole-level-for-all-codes", "decode-registered", whole_level(few=False)),
+    Fault("nine-positions-for-each-context", "decode-registered/*eight-positions*", {
+        "d.search.candidates:POSITIONS_PER_CONTEXT": lambda n: n + 1
+    }),
+    Fault("seven-positions-for-each-context", "decode-registered/*repeats-itself", {
+        "d.search.candidates:POSITIONS_PER_CONTEXT": lambda n: n - 1
+    }),
     Fault("all-nonces-of-registered-codes", "decode-registered", {
         "d.search.plan:beacon_codes": lambda real: lambda profile, given, _: real(profile, given, None)
     }),

@@ -95,6 +95,7 @@ class Search:
     evaluated: int
     standard_scores: Mapping[str, float]
     many_contexts: int
+    positions_per_context: int
     bits_per_rank: int
 
 class Spans:

@@ -20,6 +20,9 @@ from ..statistics.scores import Score
 MANY_CONTEXTS = NUMBERS.search.many_contexts
 """From so many distinct contexts on a window is of no very narrow kind."""
 
+POSITIONS_PER_CONTEXT = NUMBERS.search.positions_per_context
+"""From so many positions a context on, texts of one kind hold much the same pairs."""
+
 
 HeldBy: TypeAlias = Literal["level", "few-contexts", "every-code", "e-value"]
 """The rule that a window, or a body of texts, does not pass: the p-value is above the level; by light scores it would
@@ -28,20 +31,30 @@ language model expects fits the code as well."""
 
 
 def held_by(
-    p_value: float, alpha: float, *, light: bool, contexts: int, factor: float, log_e: float, log_choices: float
+    p_value: float,
+    alpha: float,
+    *,
+    light: bool,
+    positions: int,
+    contexts: int,
+    factor: float,
+    log_e: float,
+    log_choices: float,
 ) -> tuple[HeldBy, float | None] | None:
     """The rule that a finding does not pass, and the largest p-value that passes it (spec section 10, step 8).
 
     The p-value says how rarely another code fits this text as well. That is not enough, as a code may fit all texts of
     a kind whose pairs recur, such as legal boilerplate. The e-value says how rarely a text that the language model
-    expects fits this code; it pays for the choice of the best window. Light scores expect no texts. So by them the
-    p-value must be at most the level over all codes: then it does not matter which code was asked for. In a text of few
-    contexts it must be at most the level's square.
+    expects fits this code; it pays for the choice of the best window. Where contexts come back so often that texts of a
+    kind hold much the same pairs, one code may have been chosen for all of them; so it pays for all codes. Light scores
+    expect no texts. So by them the p-value must be at most the level over all codes: then it does not matter which code
+    was asked for. In a text of few contexts it must be at most the level's square.
 
     Args:
         p_value: corrected for all that was searched.
         alpha: the level.
         light: whether the score needs no language model.
+        positions: of the window.
         contexts: the distinct contexts that it stands on.
         factor: all codes of the profile, over the searched ones.
         log_e: the natural logarithm of the e-value.
@@ -53,7 +66,9 @@ def held_by(
     if p_value > alpha:
         return "level", alpha
     if not light:
-        return None if log_e >= log_choices - math.log(alpha) else ("e-value", None)
+        recurring = positions >= POSITIONS_PER_CONTEXT * contexts
+        paid = log_choices + (math.log(factor) if recurring else 0.0)
+        return None if log_e >= paid - math.log(alpha) else ("e-value", None)
     few = contexts < MANY_CONTEXTS
     needed = (alpha**2 if few else alpha) / factor
     return None if p_value <= needed else ("few-contexts" if few else "every-code", needed)
@@ -161,8 +176,8 @@ class Candidate:
         """
         factor, light = every / len(self.codes), self.by.light
         return held_by(
-            self.p_value, alpha, light=light, contexts=self.contexts, factor=factor, log_e=self.log_e,
-            log_choices=self.log_choices,
+            self.p_value, alpha, light=light, positions=self.end - self.start, contexts=self.contexts, factor=factor,
+            log_e=self.log_e, log_choices=self.log_choices,
         )  # fmt: skip
 
     @property

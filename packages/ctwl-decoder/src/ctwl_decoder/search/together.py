@@ -43,7 +43,8 @@ class Joint:
         codes: the code of each text.
         by: how positions were scored.
         log_e: the natural logarithm of the hypothesis's e-value.
-        contexts: the distinct contexts of all texts.
+        positions: of all texts.
+        contexts: their distinct contexts.
         log_choices: the natural logarithm of how many choices of nonces and variants its pair has.
         left_out: the natural logarithm of all choices of pairs and nonces that there are, over the searched ones.
         p_value: corrected for all that was searched.
@@ -52,6 +53,7 @@ class Joint:
     codes: tuple[int, ...]
     by: Score
     log_e: float
+    positions: int
     contexts: int
     log_choices: float
     left_out: float
@@ -60,8 +62,8 @@ class Joint:
     def held_by(self, alpha: float) -> tuple[HeldBy, float | None] | None:
         """The rule that the texts do not pass, see :func:`.candidates.held_by`; None where they carry the pair."""
         return held_by(
-            self.p_value, alpha, light=self.by.light, contexts=self.contexts, factor=math.exp(self.left_out),
-            log_e=self.log_e, log_choices=self.log_choices,
+            self.p_value, alpha, light=self.by.light, positions=self.positions, contexts=self.contexts,
+            factor=math.exp(self.left_out), log_e=self.log_e, log_choices=self.log_choices,
         )  # fmt: skip
 
 
@@ -114,7 +116,8 @@ def _joint(
     contexts = len(np.unique(np.concatenate([part.pairs[:, :-1] for part in parts]), axis=0))
     logarithm = tests + math.log(max(tail_of(table, int(units.sum())), _SMALLEST))
     p_value = max(math.exp(min(logarithm, 0.0)), FLOOR)
-    return Joint(tuple(codes), by, log_e_value(units), contexts, log_choices, left_out, p_value)
+    positions = sum(map(len, parts))
+    return Joint(tuple(codes), by, log_e_value(units), positions, contexts, log_choices, left_out, p_value)
 
 
 def _table(parts: Sequence[ScoredPositions], codes: Sequence[int]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
