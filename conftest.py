@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from importlib import metadata
 from pathlib import Path
 from shutil import copyfile
@@ -21,6 +22,13 @@ def pytest_configure(config: pytest.Config) -> None:
     examples = 40 if config.option.markexpr == "not slow" else 100
     hypothesis.settings.register_profile("ctwl", deadline=None, max_examples=examples)
     hypothesis.settings.load_profile("ctwl")
+    gc.disable()  # until all modules of tests are here: next to nothing of what is imported is garbage
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays to the end, so no collection looks through it again."""
+    gc.enable()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
