@@ -19,6 +19,7 @@ from ctwl_corpora.tables import TableReader
 from ctwl_protocol import Profile, get_profile
 from ctwl_protocol.errors import ProxyNotFound
 
+ray: Any = pytest.importorskip("ray")
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::DeprecationWarning:ray.*", "ignore::FutureWarning:ray.*"),
@@ -31,13 +32,12 @@ TEXTS = [f"{i} The council met on Tuesday and talked about bridge {i}, the schoo
 
 
 @pytest.fixture(scope="module", autouse=True)
-def ray() -> Iterator[Any]:
-    ray = pytest.importorskip("ray")
+def cluster() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patched.setattr(chunks, "MOST_DOCUMENTS", 4)
         ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-        yield ray
+        yield
         ray.shutdown()
 
 
@@ -48,9 +48,7 @@ def corpus(tmp_path: Path) -> Path:
     return tmp_path / "a.jsonl"
 
 
-def test_a_cluster_gives_the_same_rows_and_goes_on_where_another_engine_ended(
-    corpus: Path, tmp_path: Path, ray: Any
-) -> None:
+def test_a_cluster_gives_the_same_rows_and_goes_on_where_another_engine_ended(corpus: Path, tmp_path: Path) -> None:
     def stop(done: float, total: int, rows: pa.Table | None) -> None:
         if rows is not None:
             raise KeyboardInterrupt
@@ -67,7 +65,7 @@ def test_a_cluster_gives_the_same_rows_and_goes_on_where_another_engine_ended(
     assert ray.is_initialized()  # this process had connected before
 
 
-def test_a_dataset_gets_the_columns_of_the_results(ray: Any) -> None:
+def test_a_dataset_gets_the_columns_of_the_results() -> None:
     """The recipe of docs/pipelines.md."""
     dataset = ray.data.from_items([{"key": i, "text": text} for i, text in enumerate([*TEXTS[:5], None])])
     decoded = dataset.map_batches(
@@ -91,7 +89,7 @@ def test_a_decoder_that_an_actor_cannot_open_is_an_error_of_ours(corpus: Path, t
 
 @pytest.mark.parametrize(("device", "needs"), [("auto", {"num_cpus": 0, "num_gpus": 1}), ("cpu", {"num_cpus": 1})])
 def test_a_machine_of_more_gpus_than_cpus_has_an_actor_for_each_gpu(
-    monkeypatch: pytest.MonkeyPatch, ray: Any, device: str, needs: dict[str, int]
+    monkeypatch: pytest.MonkeyPatch, device: str, needs: dict[str, int]
 ) -> None:
     """An actor that waited for a CPU would keep its chunk for ever, and the scan would not end.
 
