@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from importlib import metadata
 from pathlib import Path
 from shutil import copyfile
@@ -18,9 +19,16 @@ OFFLINE = "org.ctwl.smollm2-135m.1"
 
 def pytest_configure(config: pytest.Config) -> None:
     """Nothing is timed: the first call compiles. The quick tests draw fewer examples than all tests together."""
-    examples = 40 if config.option.markexpr == "not slow" else 100
+    examples = 25 if config.option.markexpr == "not slow" else 100
     hypothesis.settings.register_profile("ctwl", deadline=None, max_examples=examples)
     hypothesis.settings.load_profile("ctwl")
+    gc.disable()  # until all modules of tests are here: next to nothing of what is imported is garbage
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays to the end, so no collection looks through it again."""
+    gc.enable()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ import pytest
 import recorded_texts
 
 from ctwl_decoder import Decoder
+from ctwl_protocol.proxy import Proxy
 
 
 @pytest.fixture(scope="session")
@@ -13,5 +14,5 @@ def marked() -> str:
 
 
 @pytest.fixture(scope="session")
-def decoder() -> Decoder:
-    return Decoder.open("org.ctwl.smollm2-135m.1")
+def decoder(offline_proxy: Proxy) -> Decoder:
+    return Decoder(offline_proxy)

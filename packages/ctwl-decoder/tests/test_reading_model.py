@@ -45,8 +45,8 @@ SMALL = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_
 
 
 @pytest.fixture(scope="module")
-def proxy() -> Proxy:
-    return open_proxy(OFFLINE)
+def proxy(offline_proxy: Proxy) -> Proxy:
+    return offline_proxy
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import torch
 from bigrams import Bigrams
 from by_hand import positions_of
 from many_scripts import TEXT
-from transformers import BertConfig, BertModel, PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration
+from transformers import BertConfig, BertModel, T5Config, T5ForConditionalGeneration
 
 from ctwl_encoder import Bridge, Encoder
 from ctwl_encoder.core.device.marker import DeviceMarker
@@ -21,15 +21,9 @@ from ctwl_protocol.errors import ModelUnsuitable
 from ctwl_protocol.proxy import Proxy
 
 
-@pytest.fixture(scope="session", params=["gpt2", "smollm2"])
-def proxy(request: pytest.FixtureRequest, gpt2: Proxy, offline_proxy: Proxy) -> Proxy:
-    return gpt2 if request.param == "gpt2" else offline_proxy
-
-
-def test_a_step_that_settles_many_tokens_keeps_their_marks(proxy: Proxy) -> None:
+def test_a_step_that_settles_many_tokens_keeps_their_marks(bridge: Bridge, smollm2: tuple[Any, Any]) -> None:
     """A clause without spaces, as in Chinese, is settled as a whole where it ends."""
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=proxy.tokenizer.backend)
-    marker = DeviceMarker(Bridge(tokenizer, proxy), Strategy.RACE)
+    marker, tokenizer = DeviceMarker(bridge, Strategy.RACE), smollm2[1]
     ids = tokenizer("\u6cb3\u4e0a\u7684\u65b0\u6865\u5728\u51ac\u5929\u4e4b\u524d\u4e0d\u4f1a\u5f00\u653e" * 2)[
         "input_ids"
     ]

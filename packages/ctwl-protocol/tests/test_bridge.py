@@ -181,7 +181,7 @@ def test_likely_candidates_show_what_their_branch_says(families: dict[str, Any],
     ids = tokenizer(TEXT, add_special_tokens=False)["input_ids"]
     written, right, told, likely_ones = bridge.start(), 0, 0, 0
     for step, token in enumerate(ids):
-        if step % 36 == 0:
+        if step % 72 == 0:
             chances = np.zeros(len(bridge.vocabulary), dtype=np.float32)
             chosen = rng.choice(len(chances), 60, replace=False)
             chances[chosen] = rng.dirichlet(np.ones(60))

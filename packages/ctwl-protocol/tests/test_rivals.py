@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -183,17 +180,3 @@ def test_another_device_says_the_same_up_to_rounding(offline_proxy: Proxy) -> No
     ours, theirs = (each.rivals(ids) for each in (offline_proxy, other))
     ours_shown, theirs_shown = (each.weights[each.shown] / each.total for each in (ours, theirs))
     assert np.abs(ours_shown - theirs_shown).mean() < 0.01
-
-
-@pytest.mark.slow
-def test_a_text_is_weighed_without_torch() -> None:
-    code = f"""
-import sys
-sys.modules.update(torch=None, transformers=None)
-from ctwl_protocol.proxy import open_proxy
-
-proxy = open_proxy("org.ctwl.smollm2-135m.1")
-print(len(proxy.rivals(proxy.tokenizer.encode({PROSE!r}))), proxy.load())
-"""
-    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (0, "11 float32\n"), done.stderr

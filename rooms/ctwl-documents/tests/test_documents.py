@@ -44,6 +44,7 @@ from ctwl_documents.budget import Budget
 from ctwl_documents.layout import Glyph, text_of_pages
 from ctwl_documents.openers import OPENERS
 from ctwl_documents.opening import kind_of, texts_in
+from ctwl_protocol.proxy import Proxy
 from ctwl_services.page.bundle import web_folder
 
 MARKED = recorded_texts.MARKED
@@ -55,8 +56,8 @@ RARER = of_rarer_forms(LETTER)
 
 
 @pytest.fixture(scope="module")
-def decoder() -> Decoder:
-    return Decoder.open(OFFLINE)
+def decoder(offline_proxy: Proxy) -> Decoder:
+    return Decoder(offline_proxy)
 
 
 def p_value(decoder: Decoder, text: str) -> float:
@@ -601,6 +602,7 @@ def test_lines_of_a_flowed_mail_are_joined() -> None:
     assert words(data.replace(b"flowed", b"Flowed")) == "One two\nThree"
 
 
+@pytest.mark.usefixtures("here")
 @pytest.mark.parametrize(
     ("data", "named"),
     [
@@ -738,6 +740,7 @@ def test_a_text_in_which_no_words_can_be_read_is_no_text() -> None:
     assert hides_words(mail(LETTER).decode()) is None and hides_words(page(LETTER)) is None
 
 
+@pytest.mark.usefixtures("here")
 def test_of_several_texts_each_gets_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.txt").write_text(TEXTS[1], encoding="utf-8")
     (tmp_path / "b.zip").write_bytes(
@@ -756,6 +759,7 @@ def test_of_several_texts_each_gets_a_line(tmp_path: Path, capsys: pytest.Captur
         read_text(str(tmp_path / "b.zip"))
 
 
+@pytest.mark.usefixtures("here")
 def test_a_mail_is_reported_in_full_attachments_in_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = EmailMessage()
     found["From"], found["Date"] = "ann@example.org", "Thu, 26 Nov 2026 10:00:00 +0000"

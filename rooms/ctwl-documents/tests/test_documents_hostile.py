@@ -246,6 +246,7 @@ def refused(name: str) -> DecoderError:
     return found.text
 
 
+@pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("name", QUICK)
 def test_a_hostile_document_is_refused_in_a_line(name: str) -> None:
     error = refused(name)
@@ -288,6 +289,7 @@ def test_too_many_other_texts_do_not_hide_what_a_model_wrote() -> None:
     assert first.text == "An answer." and isinstance(others.text, DocumentRefused)
 
 
+@pytest.mark.usefixtures("here")
 def test_a_broken_part_does_not_hide_the_sound_ones() -> None:
     found = open_isolated(
         packed({"a.txt": "One", "b.pdf": b"%PDF-1.7\n", "c.json": json.dumps({"a": 1})}), "letter.zip"
@@ -296,6 +298,7 @@ def test_a_broken_part_does_not_hide_the_sound_ones() -> None:
     assert found[0].text == "One" and isinstance(found[1].text, DecoderError)
 
 
+@pytest.mark.usefixtures("here")
 @pytest.mark.parametrize(
     "odd",
     [
@@ -312,6 +315,7 @@ def test_a_part_at_which_a_parser_fails_does_not_hide_the_sound_ones(odd: dict[s
     }.items()  # fmt: skip
 
 
+@pytest.mark.usefixtures("here")
 def test_a_mail_at_which_a_parser_fails_does_not_hide_the_others() -> None:
     head = "From a@b Mon Nov 2\nDate: a\nMime-Version: 1.0\n"
     box = f"{head}\nOne\n\n{head}Content-Disposition: inline;a*\n\nspam\n\n{head}\nTwo\n"
@@ -319,6 +323,7 @@ def test_a_mail_at_which_a_parser_fails_does_not_hide_the_others() -> None:
     assert (found["box/mail 1"], found["box/mail 3"]) == ("One", "Two")
 
 
+@pytest.mark.usefixtures("here")
 def test_an_archive_that_ends_early_is_read_so_far(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w") as archive:
@@ -332,6 +337,7 @@ def test_an_archive_that_ends_early_is_read_so_far(tmp_path: Path, capsys: pytes
     assert "cut.tar/a.txt: No verdict" in said and "cut.tar: not read: it is broken" in said
 
 
+@pytest.mark.usefixtures("here")
 def test_two_members_of_one_name_are_two() -> None:
     data = io.BytesIO()
     with warnings.catch_warnings(), ZipFile(data, "w") as archive:
@@ -350,6 +356,7 @@ def test_no_module_comes_from_the_current_folder(tmp_path: Path, monkeypatch: py
     assert found.text == "One" and not (tmp_path / "owned").exists()
 
 
+@pytest.mark.usefixtures("here")
 def test_a_broken_archive_in_a_mail_does_not_hide_the_mail() -> None:
     part = '--b\nContent-Type: application/zip; name="a.zip"\nContent-Disposition: attachment\n\nPK\x03\x04 broken\n'
     mail = f'{_PARTS}Content-Type: multipart/mixed; boundary="b"\n\n--b\n\nHello.\n{part}--b--\n'
@@ -357,6 +364,7 @@ def test_a_broken_archive_in_a_mail_does_not_hide_the_mail() -> None:
     assert (body.text, broken.name) == ("Hello.", "x.eml/a.zip") and isinstance(broken.text, DecoderError)
 
 
+@pytest.mark.usefixtures("here")
 def test_the_name_of_a_part_steers_no_terminal_and_breaks_no_line() -> None:
     names = ["a\x1b]0;owned\x07.txt", f"\nletter.zip/b: {say('found-whole')}", "\u202egnp.txt", "c" * 60_000]
     found = open_isolated(packed(dict.fromkeys(names, b"\x89PNG\r\n\x1a\n")), "letter.zip")
@@ -370,6 +378,7 @@ def test_pictures_in_a_pdf_are_not_unpacked(filters: bytes) -> None:
     assert found.text == "hello world"
 
 
+@pytest.mark.usefixtures("here")
 def test_hidden_files_of_an_archive_are_no_texts() -> None:
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w") as archive:

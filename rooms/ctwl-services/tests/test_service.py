@@ -635,7 +635,7 @@ def test_the_api_keeps_what_its_schema_promises(vanilla: Proxy, mode: str, c2pa:
             if mode == "negative" and operation.path == "/v1/words":
                 continue  # whatever a form has in its one part is a file
 
-            @settings(max_examples=10, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+            @settings(max_examples=6, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
             @given(case=operation.as_strategy(generation_mode=schemathesis.GenerationMode(mode)))
             def check(case: schemathesis.Case) -> None:
                 # No schema says "UTF-8", "one of the two", that a value is base64, or which algorithm there is.
