@@ -26,8 +26,6 @@ from .texts import Recipe, Text
 LEVEL = ALPHA
 """The decoder's own."""
 
-_SCORES = {Strategy.RACE: Score.RACE, Strategy.DELTA: Score.HALF}
-
 
 @dataclass(frozen=True)
 class Outcome:
@@ -56,7 +54,7 @@ def is_clear(table: ScoreTable, code: int) -> bool:
 
 def own_score(strategy: str) -> Score:
     """The score that was made for a strategy."""
-    return _SCORES[Strategy(strategy)]
+    return Score(Strategy(strategy).traits.score)
 
 
 def read(proxy: Proxy, recipe: Recipe, text: Text, lengths: Sequence[int]) -> list[Outcome]:

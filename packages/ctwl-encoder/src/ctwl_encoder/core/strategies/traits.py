@@ -51,6 +51,7 @@ class Traits:
         keeps_distribution: whether, on average over permutations, it keeps the model's distribution. Such a strategy
             needs sampling, acts after temperature, top-p and the like, and asks no proxy. Another one adds to the
             logits of the members of ``V``: it works with any way of decoding, and asks the proxy for ``V``.
+        score: the name of the score that was made for it (spec section 10.1).
         bits_per_token: evidence to count on for a token of news-like text at temperature 1, before the correction for
             the code space.
         reader_share: share of its evidence that a reader gets who has the proxy LM and not the model's distribution:
@@ -62,5 +63,6 @@ class Traits:
     price: str
     strength: Strength
     keeps_distribution: bool
+    score: str
     bits_per_token: float
     reader_share: tuple[float, float]

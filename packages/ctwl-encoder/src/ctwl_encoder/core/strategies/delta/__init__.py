@@ -14,6 +14,7 @@ TRAITS = Traits(
         step=1.0,
     ),
     keeps_distribution=False,
+    score="half",
     bits_per_token=0.18,  # at 2 nats, greedily too (evaluation/reading/entropy.py measures it)
     reader_share=(0.77, 0.77),  # its halves are the proxy's own; fitted by hand to 64 answers of SmolLM2-135M
 )
