@@ -211,7 +211,7 @@ def candidate(by: Score, p_value: float, log_e: float, contexts: int = MANY_CONT
 @pytest.mark.parametrize("by", [Score.HALF, Score.RACE])
 def test_a_code_is_found_if_texts_rarely_fit_it_too(by: Score) -> None:
     """``-ln(1e-4)`` is 9.2103."""
-    assert candidate(by, 1e-4, 9.211, contexts=1).passes(1e-4, 1 << 20)
+    assert candidate(by, 1e-4, 9.211, contexts=2).passes(1e-4, 1 << 20)
     assert not candidate(by, 1e-9, 9.21).passes(1e-4, 1 << 20)
     assert candidate(by, 1e-9, 9.21).passes(1.2e-4, 1 << 20)
     assert not candidate(by, 1.1e-4, 90).passes(1e-4, 1 << 20)
@@ -222,6 +222,13 @@ def test_an_e_value_pays_for_the_choice_of_a_window(by: Score) -> None:
     """Of a hundred; ``ln(1e6)`` is 13.8155."""
     assert candidate(by, 1e-4, 13.816, choices=100).passes(1e-4, 1 << 20)
     assert not candidate(by, 1e-9, 13.815, choices=100).passes(1e-4, 1 << 20)
+
+
+@pytest.mark.parametrize("by", [Score.HALF, Score.RACE])
+def test_an_e_value_pays_for_all_codes_where_contexts_come_back(by: Score) -> None:
+    """Nine positions of one context, and 64 codes searched of 2^20: ``ln(2^14 / 1e-4)`` is 18.9144."""
+    assert candidate(by, 1e-4, 18.915, contexts=1).passes(1e-4, 1 << 20)
+    assert not candidate(by, 1e-9, 18.914, contexts=1).passes(1e-4, 1 << 20)
 
 
 @pytest.mark.parametrize("by", [Score.LIGHT_SOFT, Score.LIGHT_RANK])
