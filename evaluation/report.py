@@ -4,8 +4,7 @@
     python -m evaluation.report --check  # exit status 1 where a block is not what the results say
 
 The pages are README.md, evaluation/RESULTS.md and those of ``docs/``. Their blocks are the templates in ``pages/``,
-filled with the results of ``results/``. The registry's tool has a table of the beacons that suit kinds of text, which
-is written too.
+filled with the results of ``results/``.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader
 
 from ctwl_decoder.words import say
-from ctwl_operations.registry import fitting
 
 from .plots import draw_all
 from .shared.experiment import RESULTS, ROOT
@@ -28,13 +26,6 @@ from .shared.outcomes import LEVEL
 
 PAGES = [ROOT / "README.md", RESULTS.parent / "RESULTS.md", *sorted((ROOT / "docs").rglob("*.md"))]
 """The pages that may have blocks. A block has the name of a template: it begins with ``<!-- NAME -->``."""
-
-FITTING = Path(fitting.__file__).with_name(fitting.TABLE)
-"""The table of the registry's tool."""
-
-FITS = (1e-2, 1 / 4)
-"""A kind suits a beacon if so small a p-value is had by so large a part of the texts that the beacon was not chosen on.
-By chance one beacon in some thousands has that."""
 
 WHOLE_CONTEXT = "2026-11-26"
 """Since this day a text is read by whole context; tables that were read before say so."""
@@ -189,23 +180,6 @@ def rendered(page: str) -> str:
     )
 
 
-def fitting_beacons(results: Path = RESULTS) -> str:
-    """The kinds of text that suit a beacon, by ``provider:version``, as JSON; none where they were not measured.
-
-    Where the worst beacon of a kind fits it, the next worst are taken to fit it too.
-    """
-    file, found = results / "kinds.json", dict[str, list[str]]()
-    readings = json.loads(file.read_text())["readings"] if file.exists() else []
-    for row in (row for reading in readings for row in reading["rows"]):
-        if sum(p <= FITS[0] for p in row["p"]) >= FITS[1] * len(row["p"]):
-            for provider, version in (row["beacon"], *row["next worst"]):
-                kinds = found.setdefault(f"{provider}:{version}", [])
-                kinds += [row["kind"]] * (row["kind"] not in kinds)
-    ordered = sorted(found.items(), key=lambda each: [int(number) for number in each[0].split(":")])
-    lines = (f"{json.dumps(beacon)}: {json.dumps(kinds, ensure_ascii=False)}" for beacon, kinds in ordered)
-    return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
 def main(arguments: list[str]) -> int:
     """Draw, and rewrite the pages; or check them."""
     status = 0
@@ -216,9 +190,9 @@ def main(arguments: list[str]) -> int:
         return 1
     if "--check" not in arguments:
         draw_all(RESULTS)
-    for page in [*PAGES, FITTING]:
+    for page in PAGES:
         text = page.read_text(encoding="utf-8")
-        if (new := fitting_beacons() if page == FITTING else rendered(text)) == text:
+        if (new := rendered(text)) == text:
             continue
         if "--check" in arguments:
             print(f"{page.relative_to(ROOT)} is not what the results say; run: python -m evaluation.report")

@@ -43,8 +43,6 @@ Made = Callable[[random.Random], str]
 LEVELS = (1e-2, 1e-3, LEVEL)
 WAYS: tuple[ScoreName, ...] = ("light", "whole")
 NONCES = 64
-WORST = 12
-"""So many beacons that fit a kind are named: the registry's tool may warn of them."""
 
 FIRST = (
     "James Mary John Linda Robert Anna Peter Laura Thomas Susan Daniel Karen Carlos Maria Ahmed Fatima Wei Li Yuki Ivan"
@@ -155,11 +153,11 @@ def fit(decoder: Decoder, text: str, way: ScoreName) -> NDArray[np.float64]:
     return best
 
 
-def worst_beacons(decoder: Decoder, texts: Sequence[str], way: ScoreName) -> list[tuple[int, int]]:
-    """The pairs of (provider, version) that fit texts best on average, the worst of them first."""
+def worst_beacon(decoder: Decoder, texts: Sequence[str], way: ScoreName) -> tuple[int, int]:
+    """The pair of (provider, version) that fits texts best on average."""
     fitting = np.mean([fit(decoder, text, way) for text in texts], axis=0)
-    beacons = [Beacon.from_code(int(place) * NONCES) for place in np.argsort(-fitting, kind="stable")[:WORST]]
-    return [(beacon.provider, beacon.version) for beacon in beacons]
+    beacon = Beacon.from_code(int(fitting.argmax()) * NONCES)
+    return beacon.provider, beacon.version
 
 
 def totals(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
@@ -189,9 +187,9 @@ def one_kind(name: str, files: Sequence[Path], way: ScoreName, sizes: Sizes) -> 
     """What is found of one kind of text, read in one way."""
     decoder, (seed, fitted, length, held_out) = opened(), sizes
     texts = texts_of(decoder, kinds(files)[name], fitted + held_out, length, f"{seed}/{name}")
-    beacon, *others = worst_beacons(decoder, texts[:fitted], way)
+    beacon = worst_beacon(decoder, texts[:fitted], way)
     rest = texts[fitted:]
-    row: dict[str, Any] = {"kind": name, "beacon": list(beacon), "next worst": list(map(list, others))}
+    row: dict[str, Any] = {"kind": name, "beacon": list(beacon)}
     for level in LEVELS:  # what is found at a level is found at the looser one before it
         reports = [decoder.decode(text, score=way, beacons=[beacon], alpha=level) for text in rest]
         row.setdefault("p", [report.p_value for report in reports])

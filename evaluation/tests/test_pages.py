@@ -11,7 +11,7 @@ from evaluation import report
 from evaluation.__main__ import QUESTIONS
 from evaluation.plots import draw_all
 from evaluation.reading.kinds import LEVELS
-from evaluation.report import FITTING, PAGES, OtherLevel, filled, fitting_beacons, rendered
+from evaluation.report import PAGES, OtherLevel, filled, rendered
 from evaluation.shared.experiment import ROOT
 from evaluation.shared.outcomes import LEVEL
 
@@ -62,20 +62,6 @@ def test_kinds_are_counted_and_those_with_small_p_values_named(tmp_path: Path) -
     assert f"| ranks | 2,000 | 30 | 1,200 | {by_chance} | 12; 12; 12 | 3; 3; 3 | 1; 1; 1 |" in filled("kinds", tmp_path)
     section = filled("results-reading", tmp_path)
     assert "| ranks | 2,000 | whole numbers (742:6): 40, 3 |" in section
-
-
-def test_the_registry_warns_of_the_beacons_that_were_measured(tmp_path: Path) -> None:
-    assert FITTING.read_text(encoding="utf-8") == fitting_beacons()
-
-    def row(kind: str, beacon: list[int], *p: float) -> dict[str, object]:
-        return {"kind": kind, "beacon": beacon, "next worst": [[7, 10], [7, 9]], "p": p}
-
-    light = [row("sums", [742, 6], 1e-4, 0.5, 0.5, 0.5), row("DNA", [9, 1], *[0.001] * 4)]
-    whole = [row("sums", [3, 0], 0.02, 1, 1, 1), row("DNA", [7, 10], *[0.001] * 4)]
-    (tmp_path / "kinds.json").write_text(json.dumps({"readings": [{"rows": light}, {"rows": whole}]}))
-    found = json.loads(fitting_beacons(tmp_path))
-    assert list(found) == ["7:9", "7:10", "9:1", "742:6"]
-    assert found["7:10"] == ["sums", "DNA"] and found["742:6"] == ["sums"]
 
 
 def test_every_experiment_that_a_file_cites_is_there() -> None:

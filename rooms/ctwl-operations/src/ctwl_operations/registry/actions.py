@@ -12,7 +12,6 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from ctwl_protocol.command import note
 from ctwl_protocol.errors import FileUnwritable, RegistryError
 from ctwl_protocol.files import locked, write_atomically
 from ctwl_protocol.registry import (
@@ -29,7 +28,7 @@ from ctwl_protocol.registry import (
     write_key,
 )
 
-from . import drafts, fitting
+from . import drafts
 from .request import Request
 from .request import enter as enter_request
 
@@ -67,18 +66,11 @@ def init(arguments: argparse.Namespace) -> None:
 
 
 def change(arguments: argparse.Namespace) -> None:
-    """Change a registry as a function of :mod:`.drafts` says; the arguments are named as its parameters.
-
-    The warning of :mod:`.fitting` goes to standard error; the entry is added all the same.
-    """
+    """Change a registry as a function of :mod:`.drafts` says; the arguments are named as its parameters."""
     fields = {
         name: value for name, value in vars(arguments).items() if name not in ("action", "change", "days", "file")
     }
-    registry = Registry.from_bytes(_revise(arguments, partial(arguments.change, **fields)).payload)
-    if arguments.change is drafts.add and arguments.kind in ("provider", "model"):
-        said = fitting.warning(registry, arguments.code, fields.get("version"))
-        if said is not None:
-            note(f"ctwl-registry: warning: {said}")
+    _revise(arguments, partial(arguments.change, **fields))
 
 
 def enter(arguments: argparse.Namespace) -> None:
@@ -91,11 +83,7 @@ def enter(arguments: argparse.Namespace) -> None:
     if enter_request(before, request) == before:
         print(f"{arguments.file}: it has provider {request.provider} as {arguments.request} says; nothing to do")
         return
-    after = Registry.from_bytes(_revise(arguments, partial(enter_request, request=request)).payload)
-    for version in map(int, request.models):
-        said = fitting.warning(after, request.provider, version)
-        if said is not None and before.model(request.provider, version) is None:
-            note(f"ctwl-registry: warning: {said}")
+    _revise(arguments, partial(enter_request, request=request))
 
 
 def detector(arguments: argparse.Namespace) -> None:
