@@ -24,9 +24,10 @@ def test_the_figures_are_those_of_the_results(page: Path) -> None:
 
 def test_results_of_another_level_are_refused_and_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Another default needs the experiments anew; times do not depend on it."""
-    for name, settings in {"models": {}, "plan": {"level": 2 * LEVEL}, "gpu": {}}.items():
+    other = 2 * report.FIRST_LEVEL
+    for name, settings in {"models": {}, "plan": {"level": other}, "gpu": {}}.items():
         (tmp_path / f"{name}.json").write_text(json.dumps({"settings": settings}))
-    monkeypatch.setattr(report, "LEVEL", 2 * LEVEL)
+    monkeypatch.setattr(report, "LEVEL", other)
     with pytest.raises(OtherLevel, match=rf"another one: models at {report.FIRST_LEVEL:g}\. .*make evaluation"):
         filled("kinds", tmp_path)
     monkeypatch.setattr(report, "RESULTS", tmp_path)

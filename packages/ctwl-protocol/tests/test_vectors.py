@@ -3,16 +3,14 @@
 import pytest
 
 from ctwl_conformance import check
+from ctwl_conformance.families import FAMILIES
 
-FAMILIES = [
-    "beacon", "beacon-fields", "blocks", "canonical", "commitment", "epochs", "envelope", "layout", "members",
-    "mixing", "normalization", "permutation", "personal-profile", "positions", "pre-authentication", "profile",
-    "profile-document", "public-key", "record", "registry", "registry-key", "registry-update", "relay", "rivals",
-    "root", "sealing", "slot", "tensors", "tokenizer", "tokenizer-files", "toy-tokenizer", "toy-weights", "weights",
-]  # fmt: skip
-"""Of the protocol's families, all but those of secret files and of units, which take seconds."""
+SLOW = {"colours", "locked-keys", "locked-profile", "opening", "secret-file"}
+"""Families of secret files and of units take seconds."""
+
+QUICK = [name for name, family in FAMILIES.items() if family.needs in (None, "tokenizers") and name not in SLOW]
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", QUICK)
 def test_the_reference_answers_as_the_vectors_say(family: str) -> None:
     assert [(vector.id, answer) for vector, answer in check([family])] == []

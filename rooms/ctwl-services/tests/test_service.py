@@ -34,7 +34,7 @@ from running_service import running, serving
 from small_lm import small_proxy
 
 from ctwl_decoder import Decoder, Decoders, Report
-from ctwl_decoder.errors import OptionOutOfRange
+from ctwl_decoder.errors import InputRefused, OptionOutOfRange
 from ctwl_decoder.options import ScoreName
 from ctwl_decoder.report.html import html_report
 from ctwl_decoder.text.tokens import TokenizedVariant, tokenize_variants
@@ -615,6 +615,19 @@ def test_an_error_of_the_decoder_is_logged_without_the_text(
         answer = client.post("/v1/decode", json={"text": "a secret"})
     assert (answer.status_code, answer.json()["code"]) == (500, "internal")
     assert "RuntimeError at" in caplog.text and "secret" not in caplog.text
+
+
+def test_a_new_kind_of_refusal_is_no_fault_of_the_service(small: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    class TextTooStrange(InputRefused):
+        pass
+
+    def refuse(self: Decoders, text: str, **options: object) -> None:
+        raise TextTooStrange("it is strange")
+
+    with serving(small) as client:
+        monkeypatch.setattr(Decoders, "analyse", refuse)
+        answer = client.post("/v1/decode", json=QUESTION)
+    assert (answer.status_code, answer.json()["code"]) == (422, "text-too-strange")
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

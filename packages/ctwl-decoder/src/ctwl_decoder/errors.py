@@ -15,23 +15,27 @@ class InputUnreadable(DecoderError):
     """The input file cannot be opened or read."""
 
 
-class NotText(DecoderError):
+class InputRefused(DecoderError):
+    """Base of what is wrong with a text, a file or an option that was given: another one is needed."""
+
+
+class NotText(InputRefused):
     """The input is no text: not UTF-8, with lone surrogates, or with too many combining marks on one letter."""
 
 
-class InputTooLarge(DecoderError):
+class InputTooLarge(InputRefused):
     """The input is larger than its bound."""
 
 
-class NotOpened(DecoderError):
+class NotOpened(InputRefused):
     """The input is a container, such as a picture or an archive of another kind, whose words are not read here."""
 
 
-class DocumentRefused(DecoderError):
+class DocumentRefused(InputRefused):
     """A document is broken, locked, hostile, or would cost too much to open."""
 
 
-class OptionOutOfRange(DecoderError, ValueError):
+class OptionOutOfRange(InputRefused, ValueError):
     """An option has a value outside its range."""
 
 

@@ -41,8 +41,8 @@ export const DIALECTS = Object.fromEntries(
   Object.entries(KINDS).filter(([, row]) => row.dialect).map(([name, row]) => [name, dialect(KINDS[row.dialect]?.dialect ?? row.dialect)]),
 );
 
-function dialect({ parts = "(?!)", types = "(?!)", files = "(?!)", others = "(?!)", holds = "", breaks, beside = "", ...names }) {
-  const sets = Object.entries({ beside, ...names }).map(([name, elements]) => [name, new Set(elements.split(" "))]);
+function dialect({ parts = "(?!)", types = "(?!)", files = "(?!)", others = "(?!)", holds = "", breaks, beside = "", unread = "", ...names }) {
+  const sets = Object.entries({ beside, unread, ...names }).map(([name, elements]) => [name, new Set(elements.split(" "))]);
   const patterns = Object.entries({ parts, types, files, others }).map(([name, pattern]) => [name, new RegExp(`^(?:${pattern})$`)]);
   return { breaks, holds: new RegExp(holds), ...Object.fromEntries([...patterns, ...sets]) };
 }

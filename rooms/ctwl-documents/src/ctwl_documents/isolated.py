@@ -6,14 +6,22 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 
-from ctwl_decoder.errors import DecoderError, DocumentRefused, NotOpened, NotText
+from ctwl_decoder.errors import DecoderError, DocumentRefused, InputRefused
 from ctwl_decoder.files import Found
 
 from . import limits
 from .found import AS_TEXT
 
-_ERRORS: dict[str, type[DecoderError]] = {error.code: error for error in (DocumentRefused, NotOpened, NotText)}
+
+def _kinds(of: type[InputRefused]) -> Iterator[type[InputRefused]]:
+    yield of
+    for kind in of.__subclasses__():
+        yield from _kinds(kind)
+
+
+_ERRORS = {error.code: error for error in _kinds(InputRefused)}
 
 
 def open_isolated(data: bytes, name: str) -> list[Found]:

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
-from ctwl_decoder.errors import DocumentRefused, InputTooLarge, NotOpened, NotText, OptionOutOfRange
+from ctwl_decoder.errors import InputRefused, InputTooLarge
 from ctwl_protocol import CTWLError
 from ctwl_protocol.errors import FieldOutOfRange, QuestionMalformed, QuestionTooLarge
 
@@ -38,12 +38,13 @@ _STATUS: dict[int, tuple[type[CTWLError], ...]] = {
     415: (errors.UnsupportedType,),
     421: (errors.HostUnknown,),
     422: (
-        *(NotText, NotOpened, DocumentRefused, OptionOutOfRange, FieldOutOfRange),
+        *(InputRefused, FieldOutOfRange),
         *(errors.NoConsent, errors.NoDetector, errors.ProviderUnknown, errors.KeepRefused),
     ),
     429: (errors.RateExceeded, errors.TooManyAtOnce),
-    503: (errors.DetectorFailed, errors.ServiceError),  # the base of some above: the first that fits counts
+    503: (errors.DetectorFailed, errors.ServiceError),
 }
+"""The kinds of errors of a status. Some are the base of others: the first that fits counts."""
 
 _LATER = {"retry-after": "5"}
 _ADVICE = {401: {"www-authenticate": "Bearer"}, 429: _LATER, 503: _LATER}
