@@ -64,8 +64,8 @@ def kept(name: str, read: Read, text: str) -> tuple[int | None, float]:
 @experiment(
     quick={"texts": 1, "tokens": 60, "writers": "smollm2", "models": "smollm2", "passages": 2},
     takes="human", texts=16, tokens=200, kinds="articles chat", writers="qwen2.5-coder-0.5b qwen2.5-coder-1.5b",
-    models="qwen2.5-coder-0.5b qwen2.5-coder-1.5b", temperatures="0.7", passages=40, length=200, longest=200, batch=32,
-    seed=1,
+    models="qwen2.5-coder-0.5b qwen2.5-coder-1.5b", temperatures="0.7", passages=2000, length=100, longest=200,
+    batch=32, seed=1,
 )  # fmt: skip
 def main(options: Options) -> Result:
     """Run the experiment; ``longest`` is what the texts were written with."""

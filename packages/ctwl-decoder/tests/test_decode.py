@@ -363,6 +363,7 @@ def test_what_no_terminal_shows_is_escaped(monkeypatch: pytest.MonkeyPatch, caps
         (["--epoch", "1", "text"], "--epoch needs --keys"),
         (["--registered", "--beacon", "42", "text"], "not allowed with"),
         (["scam", "corpus/"], "scam is not a file and not a command; did you mean scan?"),
+        (["--profle", "x"], "unrecognized arguments: --profle"),
     ],
 )
 def test_wrong_arguments_are_refused(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -285,7 +285,8 @@ def _run(argv: list[str]) -> int:
     """Run the command that the first argument names, or decode a file."""
     if argv and (argv[0] in ADDITIONS.names or _may_be_added(argv[0])) and (main := ADDITIONS.load(argv[0])):
         return main(argv[1:])
-    if argv and (similar := get_close_matches(argv[0], ADDITIONS.names, n=1)) and not Path(argv[0]).exists():
+    meant = argv[0] if argv and not argv[0].startswith("-") and not Path(argv[0]).exists() else ""
+    if similar := get_close_matches(meant, ADDITIONS.names, n=1):
         _parser().error(f"{argv[0]} is not a file and not a command; did you mean {similar[0]}?")
     arguments = _parser().parse_args(argv)
     if not arguments.files:

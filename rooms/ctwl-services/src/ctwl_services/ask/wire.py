@@ -76,7 +76,7 @@ class Network:
         except ssl.SSLError as error:
             raise NoAnswer(f"the host has no valid certificate, or speaks no TLS: {first_line(error)}") from error
         except (OSError, http.client.HTTPException) as error:
-            raise NoAnswer(f"no answer: {first_line(error)}") from error
+            raise NoAnswer(f"no answer: {first_line(error)}; does a detector run there?") from error
 
     def _connected(self, host: str, ends: float) -> socket.socket:
         """A connection to the host, encrypted.
