@@ -47,7 +47,8 @@ def summary(envelope: Envelope) -> str:
     if isinstance(document, Root):
         return f"root {document.version} for {document.use}, expires {date(document.expires)}"
     what = f"registry {document.version} of {date(document.issued)}, expires {date(document.expires)}"
-    return f"{what}, {len(document.entries)} entries"
+    count = len(document.entries)
+    return f"{what}, {count} {'entry' if count == 1 else 'entries'}"
 
 
 def _root_text(root: Root) -> str:
