@@ -29,6 +29,7 @@ from ..shared.editing import reworded
 from ..shared.experiment import Options, Result, experiment, tracked
 from ..shared.human import passages
 from ..shared.measures import rate, small_p_values
+from ..shared.outcomes import LEVEL
 from ..shared.readers import reader
 
 TEMPERATURES = {0.7: 0.95, 1.0: 1.0}
@@ -37,7 +38,7 @@ TEMPERATURES = {0.7: 0.95, 1.0: 1.0}
 SHARES = (0.0, 0.1, 0.25)
 """Of the words, replaced by synonyms."""
 
-LEVELS = (0.05, 0.01, 1e-3)
+LEVELS = (0.05, 0.01, 1e-3, LEVEL)
 
 Read: TypeAlias = Callable[[str], Report]
 
