@@ -63,7 +63,7 @@ def kept(name: str, read: Read, text: str) -> tuple[int | None, float]:
 
 
 @experiment(
-    quick={"texts": 1, "tokens": 60, "writers": "smollm2", "models": "smollm2", "passages": 2},
+    quick={"texts": 2, "tokens": 100, "longest": 100, "writers": "smollm2", "models": "smollm2", "passages": 2},
     takes="human", texts=16, tokens=200, kinds="articles chat", writers="qwen2.5-coder-0.5b qwen2.5-coder-1.5b",
     models="qwen2.5-coder-0.5b qwen2.5-coder-1.5b", temperatures="0.7", passages=2000, length=100, longest=200,
     batch=32, seed=1,
