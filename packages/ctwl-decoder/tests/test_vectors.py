@@ -1,16 +1,14 @@
 """The vectors of the decoder's parts, which take no time. What a vector shows, no other test here shows again."""
 
-import re
-
 import pytest
 
 from ctwl_conformance import check
 from ctwl_conformance.families import FAMILIES
 
-SLOW = re.compile("decode|read-one-code|units")
-"""Whole texts take seconds each."""
+SLOW = ("decode", "read-one-code", "units")
+"""Beginnings of the names of families that take seconds."""
 
-QUICK = [name for name, family in FAMILIES.items() if family.needs == "ctwl_decoder" and not SLOW.match(name)]
+QUICK = [name for name, family in FAMILIES.items() if family.needs == "ctwl_decoder" and not name.startswith(SLOW)]
 
 
 @pytest.mark.parametrize("family", QUICK)

@@ -23,11 +23,11 @@ import pytest
 from document_files import packed, pdf_of
 
 from ctwl_decoder.command import main
-from ctwl_decoder.errors import DecoderError, DocumentRefused
+from ctwl_decoder.errors import DecoderError, DocumentRefused, InputTooLarge
 from ctwl_decoder.kinds import outer_kind
 from ctwl_decoder.several import Verdict
 from ctwl_decoder.words import say
-from ctwl_documents import limits
+from ctwl_documents import child, limits
 from ctwl_documents.budget import Budget
 from ctwl_documents.isolated import open_isolated
 from ctwl_documents.opening import texts_in
@@ -244,6 +244,16 @@ def refused(name: str) -> DecoderError:
     (found,) = open_isolated(HOSTILE[name](), "letter")
     assert isinstance(found.text, DecoderError)
     return found.text
+
+
+@pytest.mark.usefixtures("here")
+def test_an_error_keeps_its_kind_on_the_way_from_the_process_that_opens(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise InputTooLarge("it is long")
+
+    monkeypatch.setattr(child, "texts_in", refuse)
+    (found,) = open_isolated(b"words", "letter")
+    assert isinstance(found.text, InputTooLarge) and str(found.text) == "it is long"
 
 
 @pytest.mark.usefixtures("here")

@@ -151,11 +151,11 @@ class ReadingModel:
                 inputs = torch.tensor([ids[begin : stop - 1]], device=self._model.device)
                 logits = self._model(input_ids=inputs, use_cache=False).logits[0, first - begin - 1 :]
                 shown = torch.tensor(ids[first:stop], device=logits.device)
-                parts, nll = torch.split(logits, _ROWS), torch.zeros(len(_TEMPERATURES))
+                parts, nll = torch.split(logits, _ROWS), torch.zeros(len(_TEMPERATURES), device=logits.device)
                 for part, tokens in zip(parts, torch.split(shown, _ROWS), strict=True):
                     rows = part.float()
                     for i, temperature in enumerate(_TEMPERATURES):
-                        nll[i] += torch.nn.functional.cross_entropy(rows / temperature, tokens, reduction="sum").cpu()
+                        nll[i] += torch.nn.functional.cross_entropy(rows / temperature, tokens, reduction="sum")
             likeliest = _TEMPERATURES[int(nll.argmin())]
             for part in parts:
                 with torch.inference_mode():
