@@ -33,8 +33,11 @@ _SETS = {
 Taiwanese, Hakka, Yoruba and of transliterations.
 """
 
-_OWN = icu.UnicodeSet(r"[\u0000-\u00FF \u0192 \u0263 \u0269 \u028B]")
-"""Letters and signs that texts in the Latin alphabet have of their own."""
+_OWN = icu.UnicodeSet(r"[\u0000-\u00B7 \u00B9-\u00FF \u0192 \u0263 \u0269 \u028B]")
+"""Letters and signs that texts in the Latin alphabet have of their own, but for the cedilla, a comma by its look."""
+
+_ELSEWHERE = icu.UnicodeSet(r"[\u00B7 \u02CC \u02CF \u0375 \u201A]")
+"""Signs of other places in a word or a line, that no language in the Latin alphabet writes behind a word."""
 
 _SOUNDS = icu.UnicodeSet(r"[\u02B0-\u02FF]")
 """Signs of phonetics."""
@@ -42,6 +45,7 @@ _SOUNDS = icu.UnicodeSet(r"[\u02B0-\u02FF]")
 _WRITTEN = icu.UnicodeSet("[[:L:] [[:N:] - [:NFKC_QC=No:]]]")
 """Letters, and numbers of their own: the zeros of many scripts are rings. Signs of mathematics stand beside letters."""
 
+_SIGNS = ".,:;!?'-"
 _LETTERS = set(string.ascii_letters)
 _ENCLOSED = re.compile(r"(?:NEGATIVE )?(?:CIRCLED|SQUARED) LATIN (?:CAPITAL|SMALL) LETTER ([A-Z])")
 
@@ -57,14 +61,21 @@ def lists() -> dict[str, object]:
         if like := styled or _like(character):
             found["styled" if styled or latin.contains(character) else "alike"][like].add(character)
     sets = {name: _ranges(icu.UnicodeSet(pattern)) for name, pattern in _SETS.items()}
+    others = icu.UnicodeSet(r"[[:P:] & [:Age=16.0:]]").removeAll(_OWN).removeAll(_punctuation()).addAll(_ELSEWHERE)
+    sets["signs"] = _ranges(others.removeAll(_set(" ".join(_ranges(each) for each in found["alike"].values()))))
     return sets | {name: {like: _ranges(by_look[like]) for like in sorted(by_look)} for name, by_look in found.items()}
 
 
 def _plain(character: str) -> str | None:
     """The letter of ASCII that a letter in a style is."""
-    plain: str = icu.Normalizer2.getNFKCInstance().normalize(character)
+    plain = _compatible(character)
     enclosed = _ENCLOSED.fullmatch(icu.Char.charName(character))
     return plain if plain in _LETTERS else enclosed and enclosed[1]
+
+
+def _compatible(character: str) -> str:
+    found: str = icu.Normalizer2.getNFKCInstance().normalize(character)
+    return found
 
 
 def _like(character: str) -> str | None:
@@ -73,9 +84,9 @@ def _like(character: str) -> str | None:
     looks = _looks()
     kinds = ("capital", "small") if capital else ("small", "capital")
     letters = [looks[kind].get(_skeleton(character)) for kind in kinds] if _WRITTEN.contains(character) else []
+    sign = looks["sign"].get(_skeleton(character)) or looks["sign"].get(_compatible(character))
     known = _punctuation().contains(character) or _SOUNDS.contains(character)
-    signs = [] if known else [looks["sign"].get(_skeleton(character))]
-    return next(filter(None, letters + signs), None)
+    return next(filter(None, [*letters, None if known else sign]), None)
 
 
 def _skeleton(text: str) -> str:
@@ -93,7 +104,7 @@ def _looks() -> dict[str, dict[str, str]]:
     return {
         "capital": {_skeleton(letter): letter for letter in string.ascii_uppercase},
         "small": small,
-        "sign": {_skeleton(sign): sign for sign in ".,:;!?'-"},
+        "sign": {_skeleton(sign): sign for sign in _SIGNS},
     }
 
 

@@ -253,6 +253,7 @@ UNSEEN: Mapping[str, Change] = {
     "letters in boxes": swapped("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "".join(map(chr, range(0x1F130, 0x1F14A))), 1),
     "minus and other apostrophes": lambda text: text.replace("-", "\u2212").replace("'", "\u02bc"),
     "other stops and commas": lambda text: text.replace(".", "\u2024").replace(",", "\ua4f9"),
+    "low quotes for commas": lambda text: text.replace(",", "\u201a"),
     "words turned and turned back": turned,
 }
 """Changes that readers hardly see, by name."""

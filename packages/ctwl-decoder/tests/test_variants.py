@@ -179,6 +179,19 @@ def test_look_alikes_become_the_letters_that_a_reader_takes_them_for(letters: st
         assert taken_out(text) == [TakenOut("look-alikes", places[0], len(places))]
 
 
+@pytest.mark.parametrize("others", ["\u2024\ua4f9", "\ufe52\xb8", "\ua60e\u060d", "\u06f0,"])
+def test_stops_and_commas_of_other_scripts_become_those_of_ascii(others: str) -> None:
+    plain = " ".join(f"{word}," if i % 5 == 1 else word for i, word in enumerate(TEXT.split()))
+    text = plain.translate(str.maketrans(".,", others))
+    (_, _), (name, second) = variants_of(text)
+    assert (name, second.text) == ("without look-alikes", plain)
+    (taken,) = taken_out(text)
+    assert (taken.kind, taken.count) == (
+        "look-alikes",
+        sum(one != other for one, other in zip(text, plain, strict=True)),
+    )
+
+
 @pytest.mark.parametrize(
     ("place", "accents"),
     [
@@ -223,6 +236,12 @@ OWN = {
     "Slavonic": "Въ нача́лѣ бѣ̀ сло́во, и҆ сло́во бѣ̀ къ бг҃ꙋ, и҆ бг҃ъ бѣ̀ сло́во.",
     "emoji": "👩\u200d💻 ❤\ufe0f 1\ufe0f\u20e3 2\ufe0f\u20e3 ©\ufe0f ™\ufe0f 👨\u200d👩\u200d👧 ✌🏽 🅰\ufe0f 🇩🇪 ‼\ufe0f",
     "science": "IFNγ, TGFβ and TNFα at 5 μg/ml; Δt = 3 µs, x̅ = 4. Let α, β be angles; kΩ, xⁿ + yⁿ = zⁿ, H₂O, CO₂, m².",
+    "Armenian": "Ես օգտագործում եմ Windows։ Նա գնեց iPhone։ Մենք սիրում ենք Excel։ Նա օգտագործում է Linux։",
+    "German": "Er sagte: ‚So ist es‘, und sie: ‚Nein‘, dann: ‚Doch‘. Das Wort ‚Haus‘ ist kurz, ‚Maus‘ auch.",
+    "Hindi and English": "मैं Windows। का उपयोग करता हूँ और iPhone। भी। यह Excel। फ़ाइल है, वह Linux। चलाता है।",
+    "Chinese and English": "Python， 和 Java， 都 是 常 用 的 语 言， Rust， 也 很 好， 我 用 Linux。 写 代 码。",
+    "contents": "Introduction․․․․․․․․5 Methods․․․․․․․․․9 Results․․․․․․․․․12 Discussion․․․․․․․20",
+    "formulas": "Let x − y = z − 1, a∶b = c∶d, and n − 1 ≥ m − 2; the ratio is 1∶2.",
     "sounds": "It is pronounced /ˈlɪvɪŋ/ or [ˈɹæpɪd] in English, and /ʁuʒ/ in French.",
     "French": "Les élèves ont été très fâchés. Où êtes-vous ? L'œuvre, ça, naïve, Noël, 1ª.",
     "Braille": "⠓⠑⠇⠇⠕\u2800⠺⠕⠗⠇⠙",

@@ -23,7 +23,7 @@ export function nameOf({ provider, name, model, state }, say) {
  */
 export function verdict(report, say, language, early = false) {
   const told = toldOf(report, say, language, early);
-  const read = ({ kind }) => say(["turned", "apart"].includes(kind) ? "hidden-stays" : "hidden-goes");
+  const read = ({ kind }) => say(["turned", "apart", "signs"].includes(kind) ? "hidden-stays" : "hidden-goes");
   const hidden = (report.hidden ?? []).map((each) => `${say(`hidden-${each.kind}`, each)} ${say("hidden-means")} ${read(each)}`);
   return { ...told, means: [told.means, ...hidden].join(" ") };
 }

@@ -44,12 +44,13 @@ const isAscii = (text) => !/[^\x00-\x7f]/.test(text);
 
 // ---- What nobody sees.
 
+const SPACES = pointsIn(TEXT.white_space).sort((a, b) => a - b).map((point) => [point, point]);
 const SEEN = [
   ["n", ranges(HIDDEN.never)],
   ["p", ranges(HIDDEN.private)],
   ["b", ranges(HIDDEN.blanks)],
   ["e", ranges(HIDDEN.elsewhere)],
-  [" ", pointsIn(TEXT.white_space).sort((a, b) => a - b).map((point) => [point, point])],
+  [" ", SPACES],
   ["o", ranges(HIDDEN.own)],
 ];
 const STRANGE = /[^\t-\r -~]/;
@@ -169,6 +170,7 @@ const BESIDE = new RegExp(`[${charactersIn(HIDDEN.beside)}]`, "u");
 const WORDS = [
   ["A", [[0x41, 0x5a]]],
   ["a", [[0x61, 0x7a]]],
+  ["t", single(Array.from(LOOKS).filter(([, like]) => ".,".includes(like)).map(([each]) => each))],
   ["g", single(Array.from(LOOKS).filter(([, like]) => !/[A-Za-z]/.test(like)).map(([each]) => each))],
   ["s", single(STYLED.map(([each]) => each))],
   ["k", single(ALIKE.map(([each]) => each))],
@@ -176,8 +178,8 @@ const WORDS = [
   [" ", ranges(HIDDEN.between)],
 ];
 
-/** Letters of two kinds in a word, but for an index or a Greek letter at the end of a symbol. */
-const MIXED = /[sk][Aa]|aa[sk]|ss/;
+/** Letters of two kinds, but for an index or a Greek letter at the end of a symbol; or a stop or comma of others. */
+const MIXED = /[sk][Aa]|aa[sk]|ss|[Aa]t$/;
 
 /** What looks like a letter of ASCII becomes it, in words of such and of Latin letters, if enough are mixed. */
 export function lookAlikes(text) {
@@ -188,19 +190,20 @@ export function lookAlikes(text) {
   const edits = [];
   for (const { 0: word, index } of words) {
     for (let i = index; i < index + word.length; i++) {
-      if ("gsk".includes(kinds[i])) edits.push([at[i], at[i + 1], LOOKS.get(text.slice(at[i], at[i + 1]))]);
+      if ("tgsk".includes(kinds[i])) edits.push([at[i], at[i + 1], LOOKS.get(text.slice(at[i], at[i + 1]))]);
     }
   }
   return edits;
 }
 
-// ---- What turns words around, or cuts them apart.
+// ---- What turns words around, cuts them apart, or stands where their stops and commas do.
 
 const ORDERS = [
   ["t", ranges(HIDDEN.turned)],
   ["o", ranges(HIDDEN.right_to_left_marks)],
   ["r", ranges(HIDDEN.right_to_left_scripts)],
 ];
+const SIGNS = [["s", ranges(HIDDEN.signs)], [" ", SPACES], ["a", [[0x41, 0x5a], [0x61, 0x7a]]]];
 const NARROW = charactersIn(HIDDEN.narrow);
 const NARROW_SPACE = new RegExp(`[${NARROW}]`);
 const CUT = new RegExp(`(?:${ALPHA})+(?:[${NARROW}](?:${ALPHA})+)+`, "gu");
@@ -224,4 +227,14 @@ export function apart(text) {
   }
   const letters = parts.reduce((sum, part) => sum + size(part), 0);
   return places.length >= HIDDEN.fewest && letters < HIDDEN.whole_word * parts.length ? places : [];
+}
+
+/** The places of punctuation of other scripts behind words that end with a letter of ASCII, if enough have any. */
+export function foreignSigns(text) {
+  if (isAscii(text)) return [];
+  const { kinds, at } = kindsOf(text, SIGNS);
+  const places = Array.from(kinds.matchAll(/(?<=a)s(?= |$)/g), ({ index }) => at[index]);
+  const words = kinds.split(" ").filter((word) => word);
+  const latin = words.filter((word) => word.includes("a")).length;
+  return places.length >= few(text) && 2 * latin > words.length ? places : [];
 }

@@ -4,7 +4,7 @@
  */
 import { AlignedText } from "./aligned.js";
 import { ALPHA, BLANK, LETTER, size, SOLID } from "./characters.js";
-import { apart, elsewhere, lookAlikes, never, oddAccents, turned } from "./hidden.js";
+import { apart, elsewhere, foreignSigns, lookAlikes, never, oddAccents, turned } from "./hidden.js";
 import { withJoinedLines } from "./lines.js";
 import { withoutMarks } from "./marks.js";
 import { HIDDEN, pointsOf, VARIANTS } from "./numbers.js";
@@ -65,11 +65,11 @@ export function charactersIn(text, most) {
 /**
  * What nobody sees in a text that can be normalized, where it is more than chance puts there: `{kind, start, count, point}`
  * each, of the first one its place in the text as given, and its code point. The second variant is without it. What turns
- * words around, or cuts them apart, is not undone in either.
+ * words around, cuts them apart, or stands for their stops is not undone in either.
  */
 export function takenOut(text) {
   const once = (places) => places.map((place) => [place, 1]);
-  const found = { invisible: [], accents: [], "look-alikes": [], turned: once(turned(text)), apart: once(apart(text)) };
+  const found = { invisible: [], accents: [], "look-alikes": [], turned: once(turned(text)), apart: once(apart(text)), signs: once(foreignSigns(text)) };
   let given = firstOf(text);
   if (never(given.text).length) given = withoutMarks(given); // which begin with some of these
   for (const [kind, step] of TAKEN_OUT) {

@@ -77,6 +77,8 @@ FORMS = {
     "invisible": re.sub(r"(?<=\w)(?=\s)", "\u3164\U0001d173\ue000\x01", MARKED),
     "blanks for spaces": MARKED.replace(" ", "\u2800"),
     "look-alikes": MARKED.replace("a", "\u0430").replace("o", "\u03bf").replace("s", "\ua731").replace("i", "\u0131"),
+    "stops and commas of others": MARKED.replace(".", "\u2024").replace(",", "\ua4f9"),
+    "signs that stand for commas": MARKED.replace(",", "\u201a").replace(".", "\u0964"),
     "odd accents": re.sub(r"(?<=[a-z])(?=\s)", "\u0323", MARKED).replace("i", "i\u0307"),
     "turned": re.sub(r"\w+", lambda found: f"\u202e{found[0][::-1]}\u202c", MARKED),
     "words turned": "\u2067" + " \u200f".join(reversed(MARKED.split())) + "\u2069",

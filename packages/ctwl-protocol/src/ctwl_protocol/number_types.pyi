@@ -164,6 +164,7 @@ class Hidden:
     right_to_left_marks: CodePoints
     right_to_left_scripts: CodePoints
     narrow: CodePoints
+    signs: CodePoints
 
 class Tags:
     paragraph: str

@@ -187,7 +187,8 @@ class Hidden(Data):
 
     Attributes:
         kind: "invisible"; "accents" that no language puts there; "look-alikes", letters that look like Latin ones;
-            "turned", what turns the order of letters or words around; or "apart", narrow spaces within words.
+            "turned", what turns the order of letters or words around; "apart", narrow spaces within words; or
+            "signs", punctuation of other scripts behind words in Latin letters.
         start: The first one, counted from 0 in the text as given.
         point: Its code point, as "U+3164".
         count: How many of them the text has.

@@ -180,6 +180,7 @@ _BESIDE = frozenset(map(chr, _HIDDEN.beside))
 _WORDS: Sequence[_Kind] = (
     ("A", ((0x41, 0x5A),)),
     ("a", ((0x61, 0x7A),)),
+    ("t", _points(ord(each) for each, like in _LOOKS.items() if like in ".,")),
     ("g", _points(ord(each) for each, like in _LOOKS.items() if not like.isalpha())),
     ("s", _points(map(ord, _STYLED))),
     ("k", _points(map(ord, _ALIKE))),
@@ -187,8 +188,8 @@ _WORDS: Sequence[_Kind] = (
     (" ", _HIDDEN.between.ranges),
 )
 _WORD = re.compile("[^ ]+")
-_MIXED = re.compile("[sk][Aa]|aa[sk]|ss")
-"""Letters of two kinds in a word, but for an index or a Greek letter at the end of a symbol."""
+_MIXED = re.compile("[sk][Aa]|aa[sk]|ss|[Aa]t$")
+"""Letters of two kinds, but for an index or a Greek letter at the end of a symbol; or a stop or comma of others."""
 
 
 def look_alikes(text: str) -> Iterator[Edit]:
@@ -201,11 +202,11 @@ def look_alikes(text: str) -> Iterator[Edit]:
         return
     for found in words:
         for place in range(*found.span()):
-            if kinds[place] in "gsk":
+            if kinds[place] in "tgsk":
                 yield place, place + 1, _LOOKS[text[place]]
 
 
-# ---- What turns words around, or cuts them apart.
+# ---- What turns words around, cuts them apart, or stands where their stops and commas do.
 
 _ORDERS: Sequence[_Kind] = (
     ("t", _HIDDEN.turned.ranges),
@@ -213,6 +214,12 @@ _ORDERS: Sequence[_Kind] = (
     ("r", _HIDDEN.right_to_left_scripts.ranges),
 )
 _NARROW = "".join(map(chr, _HIDDEN.narrow))
+_SIGNS: Sequence[_Kind] = (
+    ("s", _HIDDEN.signs.ranges),
+    (" ", _points(NUMBERS.text.white_space)),
+    ("a", ((0x41, 0x5A), (0x61, 0x7A))),
+)
+_FOREIGN = re.compile("(?<=a)s(?= |$)")
 _CUT = re.compile(rf"[^\W\d_]+(?:[{_NARROW}][^\W\d_]+)+")
 
 
@@ -234,3 +241,14 @@ def apart(text: str) -> list[int]:
     places = [found.start() + place for found in cut for place, sign in enumerate(found[0]) if sign in _NARROW]
     letters, parts = sum(len(found[0]) for found in cut) - len(places), len(cut) + len(places)
     return places if len(places) >= _HIDDEN.fewest and letters < _HIDDEN.whole_word * parts else []
+
+
+def foreign_signs(text: str) -> list[int]:
+    """The places of punctuation of other scripts behind words that end with a letter of ASCII, if enough have any."""
+    if text.isascii():
+        return []
+    kinds = text.translate(_Kinds(*_SIGNS))
+    places = [found.start() for found in _FOREIGN.finditer(kinds)]
+    words = kinds.split()
+    latin = sum("a" in word for word in words)
+    return places if len(places) >= _few(text) and 2 * latin > len(words) else []

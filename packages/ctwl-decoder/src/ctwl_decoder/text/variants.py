@@ -19,12 +19,12 @@ from ctwl_protocol.numbers import NUMBERS
 
 from ..errors import NotText
 from .alignment import AlignedText, Edit, normalize_aligned
-from .hidden import apart, elsewhere, look_alikes, never, odd_accents, turned
+from .hidden import apart, elsewhere, foreign_signs, look_alikes, never, odd_accents, turned
 from .lines import with_joined_lines
 from .marks import without_marks
 
 AS_GIVEN = "as given"
-HiddenKind: TypeAlias = Literal["invisible", "accents", "look-alikes", "turned", "apart"]
+HiddenKind: TypeAlias = Literal["invisible", "accents", "look-alikes", "turned", "apart", "signs"]
 
 _CAPITALS = NUMBERS.variants.capitals
 _FEWEST_WORDS = NUMBERS.variants.fewest_words
@@ -100,10 +100,12 @@ class TakenOut:
 def taken_out(text: str) -> list[TakenOut]:
     """What nobody sees in a text that can be normalized, where it is more than chance puts there.
 
-    The second variant is without it. What turns words around, or cuts them apart, is not undone in either.
+    The second variant is without it. What turns words around, cuts them apart, or stands for their stops is
+    not undone in either.
     """
     found: dict[HiddenKind, list[tuple[int, int]]] = {"invisible": [], "accents": [], "look-alikes": []}
-    found |= {"turned": [(place, 1) for place in turned(text)], "apart": [(place, 1) for place in apart(text)]}
+    stay: dict[HiddenKind, list[int]] = {"turned": turned(text), "apart": apart(text), "signs": foreign_signs(text)}
+    found |= {kind: [(place, 1) for place in places] for kind, places in stay.items()}
     given = _first(text)
     if any(True for _ in never(given.text)):
         given = without_marks(given)  # which begin with some of these
