@@ -82,8 +82,11 @@ def test_a_document_names_what_opens_it_and_text_needs_nothing(alone: None, tmp_
     (tmp_path / "letter.txt").write_text("Plain words.", encoding="utf-8")
     assert read_text(str(tmp_path / "letter.txt")) == "Plain words."
     (tmp_path / "letter.html").write_text(HTML, encoding="utf-8")
-    with pytest.raises(ExtraMissing, match=r'install it with: pip install "ctwl-decoder\[documents\]"$'):
+    with pytest.raises(ExtraMissing, match=r'an HTML page; to open it, pip install "ctwl-decoder\[documents\]"$'):
         read_text(str(tmp_path / "letter.html"))
+    (tmp_path / "letter.docx").write_bytes(b"PK\x03\x04" + bytes(26))
+    with pytest.raises(ExtraMissing, match="letter.docx: a zip archive, as many documents are; to open it, pip"):
+        read_text(str(tmp_path / "letter.docx"))
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--light", "-"]])

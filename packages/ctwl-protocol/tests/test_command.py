@@ -83,6 +83,27 @@ def test_every_parser_has_the_version(capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().out.startswith("prog ")
 
 
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (["write", "--profle", "x"], "; did you mean --profile?"),
+        (["write", "--tempratur=1", "--prof", "x"], "; did you mean --temperature?"),
+        (["write", "--zzz"], "--zzz"),
+        (["--versoin", "write"], "; did you mean --version?"),
+    ],
+)
+def test_a_mistyped_option_is_told_what_it_may_mean(
+    given: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parser = command_parser("prog", "text", "more")
+    write = parser.add_subparsers(required=True).add_parser("write")
+    write.add_argument("--profile")
+    write.add_argument("--temperature")
+    with pytest.raises(SystemExit) as left:
+        parser.parse_args(given)
+    assert left.value.code == FAILED and capsys.readouterr().err.endswith(f"{meant}\n")
+
+
 def test_help_ends_with_the_variables(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CTWL_PROFILE", "")
     assert environment.PROFILE.value() is None

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .errors import DecoderError, ExtraMissing, InputTooLarge, InputUnreadable, NotOpened
-from .kinds import Kind, outer_kind, refusal
+from .kinds import ZIP, Kind, outer_kind, refusal
 from .options import MAX_BYTES, MAX_FILE
 from .text.alignment import AlignedText, normalize_aligned
 from .text.input import has_surrogates, read_bytes, shown, text_of
@@ -96,7 +96,8 @@ def _opened(data: bytes, name: str, kind: Kind) -> list[Found]:
     for opener in entry_points(group=OPENERS):
         found: list[Found] = opener.load()(data, name)
         return found
-    told = f'{kind.called} needs another package to be opened; install it with: pip install "ctwl-decoder[documents]"'
+    often = ", as many documents are" if kind == ZIP else ""
+    told = f'{kind.called}{often}; to open it, pip install "ctwl-decoder[documents]"'
     return [Found(name, ExtraMissing(told))]
 
 

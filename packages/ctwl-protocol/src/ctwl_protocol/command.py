@@ -11,11 +11,13 @@ import sys
 import textwrap
 import threading
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, date, datetime, time
+from difflib import get_close_matches
 from io import TextIOWrapper
-from typing import TextIO
+from itertools import chain
+from typing import Any, NoReturn, TextIO
 
 from . import __version__
 from .environment import Variable
@@ -27,15 +29,34 @@ FAILED = 2
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that makes the end of its help when the help is asked for."""
+    """A parser that makes the end of its help when the help is asked for, and knows what a mistyped option means."""
 
     last_words: Callable[[], str] | None = None
+    _given: Sequence[str] = ()
 
     def format_help(self) -> str:
         """The help."""
         if self.last_words is not None:
             self.epilog = self.last_words()
         return super().format_help()
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As every parser; what was given is remembered."""
+        self._given = sys.argv[1:] if args is None else list(args)
+        return super().parse_known_args(args, namespace)
+
+    def error(self, message: str) -> NoReturn:
+        """Print a message and what a mistyped option may mean, and end the program."""
+        known = self.options()
+        names = [each.partition("=")[0] for each in self._given if each.startswith("--")]
+        unknown = [name for name in names if not any(option.startswith(name) for option in known)]
+        meant = [close for name in unknown for close in get_close_matches(name, known, n=1)]
+        super().error(f"{message}; did you mean {' '.join(meant)}?" if meant else message)
+
+    def options(self) -> set[str]:
+        """The options of the command, and of the commands below it."""
+        below = [each.choices.values() for each in self._actions if isinstance(each, argparse._SubParsersAction)]
+        return {*self._option_string_actions, *(name for parser in chain(*below) for name in parser.options())}
 
 
 def command_parser(
