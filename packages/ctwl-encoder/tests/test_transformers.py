@@ -50,7 +50,7 @@ def codes(processor: CTWLLogitsProcessor) -> list[int]:
 
 @pytest.mark.parametrize("strategy", Strategy)
 def test_where_a_grammar_leaves_no_choice_the_text_is_the_grammars(
-    strategy: str, toy: Encoder, toy_decoder: Decoder, prompts: list[str]
+    strategy: Strategy, toy: Encoder, toy_decoder: Decoder, prompts: list[str]
 ) -> None:
     fixed, every = '{"name": "', list(range(len(toy.tokenizer)))
     forced, start = toy.tokenizer.encode(fixed), len(toy.tokenizer.encode(prompts[0]))
@@ -59,7 +59,9 @@ def test_where_a_grammar_leaves_no_choice_the_text_is_the_grammars(
         place = len(ids) - start
         return [forced[place]] if place < len(forced) else every
 
-    config = CTWLWatermarkingConfig(codes=CODES[:1], strategy=strategy, delta=4.0, profile=PROFILE).attach(toy.bridge)
+    strength = strategy.traits.strength
+    strong = {strength.name: min(4 * strength.usual(1.0), strength.bounds["le"])}
+    config = CTWLWatermarkingConfig(codes=CODES[:1], strategy=strategy, profile=PROFILE, **strong).attach(toy.bridge)
     (text,) = write(toy, prompts[:1], watermarking_config=config, prefix_allowed_tokens_fn=allowed, **SAMPLING)
     assert text.startswith(fixed) and toy_decoder.decode(text).code == CODES[0]
 
