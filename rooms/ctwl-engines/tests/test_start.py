@@ -29,17 +29,9 @@ def test_a_server_says_once_what_it_marks_and_keeps_its_log(tmp_path: Path) -> N
     assert log.read_text().count('"event": "start"') == 1
 
 
-def test_a_server_that_was_told_nothing_says_that_the_mark_is_off() -> None:
-    said: list[str] = []
-    begin(None, said.append, "set CTWL_POLICY")
-    assert said == ["ctwl: the mark is off; set CTWL_POLICY"]
-
-
 @pytest.mark.parametrize(
     ("told", "code", "says"),
     [
-        ({"profil": PROFILE}, "option-out-of-range", "there is no option 'profil'"),
-        ({"strategy": "loud"}, "option-out-of-range", "strategy is 'loud'; it must be one of"),
         ({"version": 16}, "field-out-of-range", "version"),
         ({"profile": "org.ctwl.none.1"}, "profile-unknown", "org.ctwl.none.1"),
         ({"log": "nowhere/ctwl.log"}, "option-out-of-range", "cannot write the log nowhere/ctwl.log"),

@@ -631,16 +631,6 @@ def test_plain_torch_leaves_out_what_vllm_leaves_out() -> None:
             assert torch.equal(keep_top(logits, top_k, top_p), theirs)
 
 
-def test_nothing_is_left_to_clients_unless_the_operator_says_so(folder: Path) -> None:
-    runner = Runner(folder, clients="none")
-    with pytest.raises(VLLMValidationError, match="ctwl_provider is not left to clients"):
-        runner.validate(SamplingParams(extra_args={"ctwl_provider": 1}))
-    for asked in ({"ctwl_strategy": "off"}, {"ctwl_codes": [1]}, {"ctwl_admitted": 1}):
-        with pytest.raises(VLLMValidationError):
-            runner.validate(SamplingParams(extra_args=asked))
-    runner.validate(SamplingParams())
-
-
 def test_a_server_that_was_not_told_refuses_records_and_serves_the_rest(runner: Runner) -> None:
     runner.vllm_config.additional_config = {}
     runner.validate(SamplingParams())

@@ -16,7 +16,6 @@ import torch
 from ctwl_decoder import Decoder
 from ctwl_encoder.models import load_model
 from ctwl_operations.audit.command import read_logs
-from ctwl_protocol import Beacon
 
 if not find_spec("vllm"):  # vLLM itself would import Triton, before the tests of kernels say how
     pytest.skip("the plug-in is tested in an environment of its own: make test-vllm", allow_module_level=True)
@@ -69,13 +68,10 @@ def test_a_batch_with_a_lora_adapter_is_marked_as_each_request_asks(tmp_path: Pa
         ],
         check=True, env={**os.environ, "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_USE_V2_MODEL_RUNNER": "0"},
     )  # fmt: skip
-    decoder, found, texts = Decoder.open(PROFILE), {}, {}
+    decoder, found = Decoder.open(PROFILE), {}
     for line in map(json.loads, (tmp_path / "answers.jsonl").read_text().splitlines()):
-        texts[line["custom_id"]] = line["response"]["body"]["choices"][0]["message"]["content"]
-        code = decoder.decode(texts[line["custom_id"]]).code
-        found[line["custom_id"]] = (
-            None if code is None else (Beacon.from_code(code).provider, Beacon.from_code(code).version)
-        )
-    assert found == {"base": (42, 3), "adapter": (42, 4), "off": None}
+        report = decoder.decode(line["response"]["body"]["choices"][0]["message"]["content"])
+        found[line["custom_id"]] = report.provider, report.version
+    assert found == {"base": (42, 3), "adapter": (42, 4), "off": (None, None)}
     summary = read_logs([str(log)])
     assert summary.complete and summary.unmarked == {"asked for none": 1} and sum(summary.written.values()) == 2

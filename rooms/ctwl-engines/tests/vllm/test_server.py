@@ -212,14 +212,9 @@ def test_greedy_requests_are_marked_with_delta(client: Any, decoder: Decoder) ->
     assert found(report) == (42, 3)
 
 
-@pytest.mark.parametrize(
-    ("told", "message"),
-    [({"ctwl_provider": 1024}, "provider"), ({"ctwl_share": 1.0}, "share"), ({"ctwl_colour": 3}, "no option")],
-    ids=str,
-)
-def test_a_record_that_cannot_be_written_is_refused(client: Any, told: dict[str, Any], message: str) -> None:
-    with pytest.raises(openai.BadRequestError, match=message):
-        write(client, PROMPTS[0], extra_body={"vllm_xargs": told})
+def test_a_record_that_cannot_be_written_is_refused(client: Any) -> None:
+    with pytest.raises(openai.BadRequestError, match="provider"):
+        write(client, PROMPTS[0], extra_body={"vllm_xargs": {"ctwl_provider": 1024}})
 
 
 @pytest.fixture(scope="module")
