@@ -94,11 +94,14 @@ def written(log: TextLog, decided: Policy, *, end: bool = True, chance: float = 
         log.write([finished(begun, line, places, chance, EVIDENCE)])
 
 
-def log_of_a_text(path: Path, chance: float = 0.9) -> list[bytes]:
-    """The lines of a log of one text."""
+def log_of_a_text(path: Path, **end: Any) -> list[bytes]:
+    """The lines of a log of one text, whose end has these fields in place of its own."""
     decided = policy(path)
-    written(TextLog(decided, wait=True), decided, chance=chance)
-    return path.read_bytes().splitlines()
+    written(TextLog(decided, wait=True), decided)
+    *lines, last = path.read_bytes().splitlines()
+    lines.append(json.dumps({**json.loads(last), **end}).encode())
+    path.write_bytes(b"\n".join(lines))
+    return lines
 
 
 def test_a_line_says_what_was_written_and_no_word_of_it(tmp_path: Path) -> None:
@@ -246,17 +249,13 @@ def test_an_audit_sums_by_day_and_policy_and_finds_gaps(tmp_path: Path, capsys: 
 def test_a_number_that_no_server_writes_breaks_no_audit(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], field: str
 ) -> None:
-    *lines, end = log_of_a_text(tmp_path / "log")
-    told = {**json.loads(end), field: {"no place to mark": 10**4000} if field == "left" else 10**4000}
-    (tmp_path / "log").write_bytes(b"\n".join([*lines, json.dumps(told).encode()]))
+    log_of_a_text(tmp_path / "log", **{field: {"no place to mark": 10**4000} if field == "left" else 10**4000})
     assert main(["audit", str(tmp_path / "log")]) == 1
     assert "1 lines cannot be read" in capsys.readouterr().out
 
 
 def test_words_in_a_log_steer_no_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    *lines, end = log_of_a_text(tmp_path / "log")
-    told = {**json.loads(end), "left": {"\x1b[2J": 10}, "process": "\x1b]0;"}
-    (tmp_path / "log").write_bytes(b"\n".join([*lines, json.dumps(told).encode()]))
+    log_of_a_text(tmp_path / "log", left={"\x1b[2J": 10}, process="\x1b]0;")
     main(["audit", str(tmp_path / "log")])
     shown = capsys.readouterr().out
     assert "\x1b" not in shown and "10, \\x1b[2J" in shown

@@ -96,7 +96,7 @@ class Engine:
         return b"".join(self.bridge.vocabulary[each] or b"" for each in written).decode(), marked
 
 
-def test_the_answer_is_a_text_of_its_own(toy: Encoder) -> None:
+def test_the_answer_is_a_text_of_its_own(toy: Encoder, toy_decoder: Decoder) -> None:
     """What it would be without reasoning before it and calls of tools within: whole in the log, and found alone."""
     engine = Engine(toy.bridge)
     reasoning, marked = engine.write(120, first=1)
@@ -111,9 +111,8 @@ def test_the_answer_is_a_text_of_its_own(toy: Encoder) -> None:
     for token in (first + second).encode():
         served.marker.extend([alone], [token])
     assert texts.of(alone).pairs.tolist() == texts.of(served.text).pairs.tolist()
-    decoder = Decoder(toy.proxy, layouts=[])
     code = texts.payloads[served.empty].carried[0]
-    assert decoder.decode(first + second).code == code == decoder.decode(reasoning).code
+    assert toy_decoder.decode(first + second).code == code == toy_decoder.decode(reasoning).code
     assert served.marker.chance_found(served.text) > 0.5
 
 

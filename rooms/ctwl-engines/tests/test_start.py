@@ -47,24 +47,21 @@ def test_what_cannot_be_done_ends_a_command_with_the_message_alone(told: dict[st
     assert isinstance(ended.value.__cause__, CTWLError)
 
 
-class Arguments:
-    """vLLM's arguments of an engine, as far as the plug-in sees them."""
-
-    def __init__(self, ctwl: dict[str, Any] | None, **more: int) -> None:
-        self.additional_config = {} if ctwl is None else {"ctwl": {"profile": PROFILE, **ctwl}}
-        vars(self).update(more)
-
-    def create_engine_config(self, usage_context: Any = None, headless: bool = False) -> Any:
-        return usage_context, headless
-
-
 @pytest.fixture
-def arguments(monkeypatch: pytest.MonkeyPatch) -> type[Arguments]:
-    """A class of its own, which the plug-in has found."""
-    found = type("Found", (Arguments,), {"create_engine_config": Arguments.create_engine_config})
-    monkeypatch.setitem(sys.modules, "vllm.engine.arg_utils", SimpleNamespace(EngineArgs=found))
+def arguments(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """vLLM's arguments of an engine, as far as the plug-in sees them, which has found them."""
+
+    class Arguments:
+        def __init__(self, ctwl: dict[str, Any] | None, **more: int) -> None:
+            self.additional_config = {} if ctwl is None else {"ctwl": {"profile": PROFILE, **ctwl}}
+            vars(self).update(more)
+
+        def create_engine_config(self, usage_context: Any = None, headless: bool = False) -> Any:
+            return usage_context, headless
+
+    monkeypatch.setitem(sys.modules, "vllm.engine.arg_utils", SimpleNamespace(EngineArgs=Arguments))
     guard_server()
-    return found
+    return Arguments
 
 
 SERVER = SimpleNamespace(name="OPENAI_API_SERVER")
@@ -77,7 +74,7 @@ SERVER = SimpleNamespace(name="OPENAI_API_SERVER")
     ids=str,
 )  # fmt: skip
 def test_vllm_says_what_it_marks_once_in_a_server(
-    arguments: type[Arguments], caplog: pytest.LogCaptureFixture, process: dict[str, int], times: int
+    arguments: Any, caplog: pytest.LogCaptureFixture, process: dict[str, int], times: int
 ) -> None:
     caplog.set_level(logging.INFO, "vllm")
     made = arguments({"provider": 42}, **process).create_engine_config(usage_context=SERVER, headless=True)
@@ -85,7 +82,7 @@ def test_vllm_says_what_it_marks_once_in_a_server(
     assert [record.message[:22] for record in caplog.records] == ["ctwl: the mark is on. "] * times
 
 
-def test_vllm_says_that_the_mark_is_off(arguments: type[Arguments], caplog: pytest.LogCaptureFixture) -> None:
+def test_vllm_says_that_the_mark_is_off(arguments: Any, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "vllm")
     arguments(None).create_engine_config()
     assert [record.message for record in caplog.records] == [
@@ -93,7 +90,7 @@ def test_vllm_says_that_the_mark_is_off(arguments: type[Arguments], caplog: pyte
     ]
 
 
-def test_vllms_commands_end_with_what_to_change_and_programs_may_catch_it(arguments: type[Arguments]) -> None:
+def test_vllms_commands_end_with_what_to_change_and_programs_may_catch_it(arguments: Any) -> None:
     wrong = arguments({"provider": 42, "profil": PROFILE})
     with pytest.raises(SystemExit, match=r"^ctwl: option-out-of-range: there is no option 'profil'"):
         wrong.create_engine_config(SERVER)

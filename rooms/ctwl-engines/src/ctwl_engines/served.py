@@ -110,16 +110,14 @@ class Served:
         Args:
             prompt: the model's tokens, as many of the last as :data:`ctwl_encoder.PROMPT_TOKENS` at least.
         """
-        texts, number = self.marker.texts, self.note.number if self.request.draws else None
-        how: dict[str, Any] = {"number": number, "nonces": self.request.nonces or NONCE_COUNT}
-        strength = self.request.strength_of(self.request.strategy)
+        number = self.note.number if self.request.draws else None
         self._first = self.parts.begin(prompt)
         so_far = () if self.parts.why_unmarked(self._first) else prompt
-        before, self.empty = self.empty, self.marker.start(texts.payloads[self.empty], strength, so_far, **how)
-        self._held.add(self.empty)
+        nonces = self.request.nonces or NONCE_COUNT
+        before, self.empty = self.empty, self._start(so_far, number=number, nonces=nonces)
         self.restart()
         self._forget({before})
-        self.begun = {**self.begun, "nonce": texts.payloads[self.empty].carried[0] % NONCE_COUNT}
+        self.begun = {**self.begun, "nonce": self.marker.texts.payloads[self.empty].carried[0] % NONCE_COUNT}
 
     def restart(self) -> None:
         """Begin the text anew: the engine went back."""
@@ -129,14 +127,14 @@ class Served:
 
     def _begin_parts(self) -> None:
         self.part, self.text = self._first, self._copy(self.empty)
-        self._answer = self.text if self.part is Part.ANSWER else self._part_begun()
+        self._answer = self.text if self.part is Part.ANSWER else self._start()
 
-    def _part_begun(self) -> int:
-        """A part without tokens: a reader has it alone. Until it has tokens, nothing is marked."""
+    def _start(self, so_far: Sequence[int] = (), **how: Any) -> int:
+        """A part without tokens: a reader has it alone. Nothing is marked until it has some, or goes on with some."""
         strength = self.request.strength_of(self.request.strategy)
-        begun = self.marker.start(self.marker.texts.payloads[self.empty], strength)
-        self._held.add(begun)
-        return begun
+        started = self.marker.start(self.marker.texts.payloads[self.empty], strength, so_far, **how)
+        self._held.add(started)
+        return started
 
     def takes(self, token: int) -> bool:
         """Whether a token is added to the text. A tag belongs to no part: another one begins, or the answer goes on."""
@@ -145,7 +143,7 @@ class Served:
             return self.parts.why_unmarked(before) is None
         if before is Part.ANSWER:
             self._forget({self._answer} - {self.text})
-            self._answer, self.text = self.text, self._part_begun()
+            self._answer, self.text = self.text, self._start()
         else:
             self._forget({self.text})
             self.text = self._answer
@@ -165,7 +163,7 @@ class Served:
         for token in tokens:
             # Behind a tag nothing is marked ahead.
             goes_on = goes_on and self.parts.after(self.part, token) is self.part
-            self.ahead.append(self._copy(self.ahead[-1]) if goes_on else self._part_begun())
+            self.ahead.append(self._copy(self.ahead[-1]) if goes_on else self._start())
             if goes_on:
                 self.marker.extend(self.ahead[-1:], [token])
 
@@ -197,10 +195,7 @@ class Served:
         self.finished = True
         self._draw(1)  # an engine may finish a text before its last token is read
         length, answer, before = self.marker.lengths([self.text, self._answer, self.empty])
-        if self.part is not Part.ANSWER and answer:
-            text, length = self._answer, answer  # what people read
-        else:
-            text = self.text
+        text, length = (self._answer, answer) if answer else (self.text, length)  # people read the answer
         chance, evidence = self.marker.chance_found(text), self.marker.evidence(text)
         if self.observe is not None and not self.again and length > before:
             self.observe(self.marker.strategy, chance)

@@ -102,8 +102,9 @@ class Server:
         self.scheduler = MagicMock()
         self.scheduler.tp_worker.model_runner = self.runner
 
-    def open(self) -> None:
+    def open(self) -> Server:
         plugin._open(None, self.scheduler)
+        return self
 
     def request(self, rid: str, prompt: list[int], **params: Any) -> Req:
         """A request as it comes to the worker."""
@@ -234,8 +235,7 @@ def check_options(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_requests_side_by_side_carry_records_of_their_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     log = tmp_path / "ctwl.log"
-    server, decoder = Server(monkeypatch, log=str(log)), Decoder.open(PROFILE)
-    server.open()
+    server, decoder = Server(monkeypatch, log=str(log)).open(), Decoder.open(PROFILE)
     torch.manual_seed(1)
     own = {"ctwl_provider": 7, "ctwl_version": 1, "ctwl_strategy": "race"}
     requests = [
@@ -261,8 +261,7 @@ def test_requests_side_by_side_carry_records_of_their_own(monkeypatch: pytest.Mo
 
 def test_the_plug_in_truncates_as_sglang_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """On average over codes the real sampler draws from the distribution that it has without a mark."""
-    server = Server(monkeypatch)
-    server.open()
+    server = Server(monkeypatch).open()
     torch.manual_seed(1)
     logits = torch.randn(1, SIZE) * 4
     prompt, options = ids(" ".join(PROMPTS)), {"temperature": 0.9, "top_k": 40, "top_p": 0.8, "min_p": 0.01}
@@ -286,8 +285,7 @@ def test_the_plug_in_truncates_as_sglang_does(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_greedy_requests_are_marked_with_delta(monkeypatch: pytest.MonkeyPatch) -> None:
-    server = Server(monkeypatch)
-    server.open()
+    server = Server(monkeypatch).open()
     request = server.request("greedy", ids(PROMPTS[0]), temperature=0.0)
     server.step([request], torch.randn(1, SIZE))
     served = server.runner.ctwl.served[request]
@@ -300,8 +298,7 @@ def test_greedy_requests_are_marked_with_delta(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_text_that_was_put_off_goes_on_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     """And one whose worker forgot some of its tokens is read anew."""
-    server = Server(monkeypatch)
-    server.open()
+    server = Server(monkeypatch).open()
     words = ids(" ".join(PROMPTS))
     one, other = (server.request(rid, words[:3]) for rid in "ab")
     for _ in range(4):
@@ -320,8 +317,7 @@ def test_texts_that_take_turns_keep_their_evidence(monkeypatch: pytest.MonkeyPat
     """As the decode batches and the prefill batches of a server do."""
     found = []
     for turns in (False, True):
-        server = Server(monkeypatch)
-        server.open()
+        server = Server(monkeypatch).open()
         torch.manual_seed(3)
         prompt, logits = ids(" ".join(PROMPTS)), torch.randn(40, 1, SIZE) * 3
         one = server.request("one", prompt, custom_params={"ctwl_strategy": "race", "ctwl_nonce": 5})
@@ -335,8 +331,7 @@ def test_texts_that_take_turns_keep_their_evidence(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_request_that_is_dropped_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    server = Server(monkeypatch)
-    server.open()
+    server = Server(monkeypatch).open()
     one, other = (server.request(rid, ids(PROMPTS[0])) for rid in "ab")
     server.step([one, other], torch.randn(2, SIZE))
     rows = server.runner.ctwl

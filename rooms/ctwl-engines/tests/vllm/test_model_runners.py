@@ -375,7 +375,7 @@ def test_a_proxy_that_fails_leaves_its_rows_unmarked(
             marked = runner.apply(logits.clone(), [0, 1], [len(words)] * 2)
             assert torch.equal(marked[0], logits[0]) and not torch.equal(marked[1], logits[1])
     assert asked == 1
-    assert unmarked("delta", "the proxy LM failed") == 2
+    assert counted("ctwl_unmarked_steps_total", strategy="delta", reason="the proxy LM failed") == 2
     runner.processor.serving._asks_again = 0
     assert not torch.equal(runner.apply(logits.clone(), [0, 1], [len(words)] * 2)[0], logits[0])
 
@@ -416,18 +416,13 @@ def test_batches_that_take_turns_keep_their_marks(folder: Path, words: list[int]
     assert marks[0] == marks[1] and len(marks[0][0]) > 5
 
 
-def unmarked(strategy: str, reason: str) -> float:
-    """How many steps were counted as unmarked for this reason."""
-    labels = {"strategy": strategy, "reason": reason}
-    return prometheus_client.REGISTRY.get_sample_value("ctwl_unmarked_steps_total", labels) or 0.0
+def counted(name: str, **labels: str) -> float:
+    return prometheus_client.REGISTRY.get_sample_value(name, labels) or 0.0
 
 
 def observed() -> float:
     """How many texts were observed."""
-    return sum(
-        prometheus_client.REGISTRY.get_sample_value("ctwl_text_chance_found_count", {"strategy": strategy}) or 0.0
-        for strategy in Strategy
-    )
+    return sum(counted("ctwl_text_chance_found_count", strategy=strategy) for strategy in Strategy)
 
 
 def test_a_text_is_observed_once(runner: Runner, words: list[int]) -> None:
@@ -459,10 +454,10 @@ def test_the_evidence_pays_for_the_codes_of_a_record_and_not_for_their_check(fol
     for length in range(1, len(words) + 1):
         logits = torch.randn(1, 49152, generator=torch.Generator().manual_seed(length))
         runner.apply(logits, [0], [length])
-    served, name = runner.processor.rows.served[0], "ctwl_text_chance_found_sum"
-    before = prometheus_client.REGISTRY.get_sample_value(name, {"strategy": "race"}) or 0.0
+    served = runner.processor.rows.served[0]
+    before = counted("ctwl_text_chance_found_sum", strategy="race")
     runner.add(0, words)
-    after = prometheus_client.REGISTRY.get_sample_value(name, {"strategy": "race"}) or 0.0
+    after = counted("ctwl_text_chance_found_sum", strategy="race")
     evidence = served.marker.evidence(served.text).read / math.log(2)
     expected = chance_found(evidence, needed_bits(served.marker.profile, 3))
     assert expected > 0.5 and after - before == pytest.approx(expected)

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import llama_cpp
 
-from ctwl_encoder import PROMPT_TOKENS, Marker, Strategy, host_marker
+from ctwl_encoder import PROMPT_TOKENS, host_marker
 from ctwl_encoder.errors import ExtraMissing, OptionOutOfRange, StrategyUnsuitable
 from ctwl_protocol.bridge import Bridge
 from ctwl_protocol.proxy import open_proxy
@@ -55,12 +55,12 @@ class CTWLLogitsProcessor:
         log_of(policy)  # a log that cannot be written is refused now
         _run_last(llama)
         proxy = open_proxy(policy.profile, path=policy.proxy_path, device=policy.device)
-        self._bridge = Bridge(read_vocabulary(llama), proxy)
-        self._parts = policy.parts(self._bridge.vocabulary)
+        bridge = Bridge(read_vocabulary(llama), proxy)
+        self._parts = policy.parts(bridge.vocabulary)
+        self._marker_of = cache(partial(host_marker, bridge))
         self._llama = weakref.ref(llama)
         self._policy = policy
         self._asked = asked
-        self._markers: dict[Strategy, Marker] = {}
 
     def begin(
         self, temperature: float, mirostat_mode: float = 0, *, fixed_form: bool = False, note: bool = False
@@ -86,10 +86,8 @@ class CTWLLogitsProcessor:
             return None
         if mirostat_mode and temperature > 0:
             raise OptionOutOfRange("nothing can be marked before Mirostat draws; leave mirostat_mode out")
-        if request.strategy not in self._markers:
-            self._markers[request.strategy] = host_marker(self._bridge, request.strategy)
+        marker = self._marker_of(request.strategy)
         noted = Note.drawn(asked.name).logged(policy, request)
-        marker = self._markers[request.strategy]
         return MarkedText.begin(policy, request, marker, noted, self._parts, log=log_of(policy))
 
     def __call__(self, *_: Any) -> Any:

@@ -91,16 +91,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: argparse.Namespace, rest: Sequence[str]) -> int:
     check_version(arguments, _PROG)
-    policy = asked_options(arguments, Policy)
-    serve({name: getattr(policy, name) for name in policy.model_fields_set}, rest)
+    serve(asked_options(arguments, Policy), rest)
     return 0
 
 
-def serve(options: dict[str, Any], arguments: Sequence[str]) -> None:
+def serve(policy: Policy, arguments: Sequence[str]) -> None:
     """Run the engine's server.
 
     Args:
-        options: of :class:`ctwl_engines.policy.Policy`.
+        policy: what its operator decided.
         arguments: the engine's own.
 
     Raises:
@@ -117,7 +116,8 @@ def serve(options: dict[str, Any], arguments: Sequence[str]) -> None:
         raise ExtraMissing(
             f"there is no {error.name or error}; install the server with: pip install 'ctwl-engines[llama-cpp]'"
         ) from error
-    begin(Policy(**options), note)
+    begin(policy, note)
+    options = {name: getattr(policy, name) for name in policy.model_fields_set}
     load, create = LlamaProxy.load_llama_from_model_settings, engine.create_app
     processors: list[CTWLLogitsProcessor] = []  # of the model that is loaded
 

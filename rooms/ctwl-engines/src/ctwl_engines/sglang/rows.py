@@ -58,12 +58,11 @@ class Rows:
         """
         self._read(requests)
         for request in requests:
-            served = self.served.pop(request, None) if request.finished() else None
-            if served is not None:
-                served.finish()
+            if request.finished():
+                self.leave(request)
 
     def leave(self, request: Any) -> None:
-        """A request is given up before it is finished."""
+        """A request is finished, or given up before."""
         served = self.served.pop(request, None)
         if served is not None:
             served.finish()

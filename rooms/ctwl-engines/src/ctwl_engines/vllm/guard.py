@@ -13,11 +13,6 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
-_BEAMS = (
-    "beam search cannot be marked, and the operator of this server lets no client switch the mark off; leave "
-    "use_beam_search out"
-)
-
 _MISSING = """to mark texts, start with --additional-config '{"ctwl": {"provider": 42}}'"""
 
 _COMMANDS = "OPENAI_API_SERVER", "OPENAI_BATCH_RUNNER"
@@ -101,7 +96,10 @@ def _refuse_beams() -> None:
         return
 
     def refused(*_: Any, **__: Any) -> None:
-        raise ValueError(f"ctwl: {_BEAMS}")
+        raise ValueError(
+            "ctwl: beam search cannot be marked, and the operator of this server lets no client switch the mark off; "
+            "leave use_beam_search out"
+        )
 
     BeamSearchOnlineMixin.beam_search = refused
 

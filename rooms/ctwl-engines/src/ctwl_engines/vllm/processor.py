@@ -132,7 +132,6 @@ def _serving(policy: Policy, vllm_config: Any) -> Serving:
     bridge = open_bridge(
         policy.profile, str(model.tokenizer), policy.proxy_path, policy.device, model.tokenizer_revision
     )
-
     return Serving(
         policy,
         bridge,
