@@ -42,7 +42,7 @@ class RowsV1:
         first, second = self.served.pop(one, None), self.served.pop(other, None)
         if first is not None:
             self.served[other] = first
-        if second is not None:
+        if second is not None and direction == MoveDirectionality.SWAP:
             self.served[one] = second
 
     def of_step(self, count: int) -> dict[int, Row]:
