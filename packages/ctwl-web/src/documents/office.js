@@ -153,13 +153,14 @@ class Unread {
   #style = "";
   #unseen = new Set(); // styles
 
-  constructor(names) {
+  constructor(names, cells) {
     this.names = names;
+    this.cells = cells;
   }
 
   start(name, attributes) {
     const hidden = attributes.display === "none";
-    const ofNumbers = name === "c" && !WORDS_IN_CELLS.includes(attributes.t);
+    const ofNumbers = this.cells && name === "c" && !WORDS_IN_CELLS.includes(attributes.t);
     this.#open.push(hidden || ofNumbers || this.names.has(name) || this.#unseen.has(attributes["style-name"]));
     this.around += this.#open.at(-1);
     if (name === "r") this.#runs.push(this.#open.length - 1);
@@ -180,7 +181,7 @@ class Unread {
 function wordsOfXml(xml, { holds, paragraphs, words, breaks, beside, unread: names }) {
   if (!holds.test(xml)) return ["", []];
   const [outer, inner, open, apart, long] = [[], [], [], [], []];
-  const unread = new Unread(names);
+  const unread = new Unread(names, paragraphs.has("c"));
   let [inWords, aside] = [0, 0];
   const begun = (name) => {
     if (unread.around > 0) return [];

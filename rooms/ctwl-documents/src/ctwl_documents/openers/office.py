@@ -218,8 +218,8 @@ class _Unread:
         around: how many of those that are open are left out.
     """
 
-    def __init__(self, names: frozenset[str]) -> None:
-        self.around = 0
+    def __init__(self, names: frozenset[str], *, cells: bool) -> None:
+        self.around, self._cells = 0, cells
         self._names = names
         self._open: list[bool] = []
         self._runs: list[int] = []  # their places among the open elements
@@ -228,7 +228,7 @@ class _Unread:
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
         hidden = attributes.get("display") == "none"
-        of_numbers = name == "c" and attributes.get("t") not in _WORDS_IN_CELLS
+        of_numbers = self._cells and name == "c" and attributes.get("t") not in _WORDS_IN_CELLS
         unseen = hidden or of_numbers or attributes.get("style-name") in self._unseen
         self._open.append(unseen or name in self._names)
         self.around += self._open[-1]
@@ -261,7 +261,7 @@ class _Words:
     def __init__(self, dialect: _Dialect) -> None:
         self.outer, self.inner, self.beside = list[list[str]](), list[list[str]](), list[list[str]]()
         self.long: list[str] = []
-        self._dialect, self._unread = dialect, _Unread(dialect.unread)
+        self._dialect, self._unread = dialect, _Unread(dialect.unread, cells="c" in dialect.paragraphs)
         self._open: list[list[str]] = []  # paragraphs and elements beside the text
         self._in_words = self._aside = 0
 
