@@ -193,13 +193,10 @@ class Adapter:
             told: Started = await self._exchange(Start(id=0), Started, self._limits.start)
             if self._started not in (None, told):
                 raise self._errored("malformed-reply", "started anew, it says something else of itself")
-        except AdapterErrored as error:
+        except (AdapterErrored, asyncio.CancelledError) as error:
             await self._end()
-            if self._started is None:
+            if self._started is None and isinstance(error, AdapterErrored):
                 self._failed = error  # what does not start will not start: nobody waits for that again
-            raise
-        except asyncio.CancelledError:
-            await self._end()
             raise
         self._started = told
         return told

@@ -18,7 +18,7 @@ from .messages import Decode, Decoded, Encode, Encoded, Role, Span, Started, Ver
 from .serving import Implementation, NotDone, wanted
 
 if TYPE_CHECKING:
-    from ctwl_decoder import Decoder, Report
+    from ctwl_decoder import Decoder
 
 
 class _Answering(Implementation):
@@ -59,7 +59,17 @@ class ReferenceDecoder(_Answering):
         self._opened = cache(_open_decoder)
 
     def decode(self, request: Decode) -> Decoded:  # noqa: D102 - see Implementation
-        return decoded(self._decoder(request.profile).decode(request.text, alpha=request.alpha, score="whole"))
+        report = self._decoder(request.profile).decode(request.text, alpha=request.alpha, score="whole")
+        record = None
+        if report.detected and report.record and report.record.number is not None:
+            record = RecordDocument(layout=report.record.number, fields=report.record.fields)
+        return Decoded(
+            detected=report.detected,
+            code=report.code,
+            p_value=report.p_value,
+            spans=[Span(start=s.start, end=s.end, code=s.code, p_value=s.p_value) for s in report.spans],
+            record=record,
+        )
 
     def weigh(self, request: Weigh) -> Weighed:  # noqa: D102 - see Implementation
         from ctwl_decoder.errors import OptionOutOfRange
@@ -80,20 +90,6 @@ def _open_decoder(profile: str) -> Decoder:
     from ctwl_decoder import Decoder
 
     return Decoder.open(profile)
-
-
-def decoded(report: Report) -> Decoded:
-    """A report in the form of the adapter protocol."""
-    record = None
-    if report.detected and report.record and report.record.number is not None:
-        record = RecordDocument(layout=report.record.number, fields=report.record.fields)
-    return Decoded(
-        detected=report.detected,
-        code=report.code,
-        p_value=report.p_value,
-        spans=[Span(start=s.start, end=s.end, code=s.code, p_value=s.p_value) for s in report.spans],
-        record=record,
-    )
 
 
 class ReferenceRegistryClient(_Answering):

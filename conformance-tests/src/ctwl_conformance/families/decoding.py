@@ -54,6 +54,8 @@ def _text(data: JSON) -> str:
 
 
 def _read(data: JSON, score: ScoreName = "whole", **how: Any) -> Report:
+    if "registered" in data:
+        how["registry"] = _registry(data)
     return _decoder(_profile(data), **how).decode(_text(data), alpha=data["alpha"], score=score)
 
 
@@ -98,14 +100,8 @@ def _forms(report: Report) -> JSON:
     return _told(report) | {"spans": [told | place for told, place in spans]}
 
 
-@family("decode-registered", optional_for=(FULL,), needs="ctwl_decoder")
-def _registered(data: JSON) -> JSON:
-    return _told(_read(data, registry=_registry(data)))
-
-
-@family("decode-light-registered", optional_for=(LIGHT,), needs="ctwl_decoder")
-def _light_registered(data: JSON) -> JSON:
-    return _told(_read(data, "light", registry=_registry(data)))
+_reading("decode-registered", optional_for=(FULL,))(_told)
+_reading("decode-light-registered", "light", optional_for=(LIGHT,))(_told)
 
 
 def _registry(data: JSON) -> Trusted:

@@ -59,13 +59,11 @@ class Exceptions:
     def applied(self, result: Result) -> Result:
         """A result with the expectation applied."""
         reason = _reason(self.xfail, result.id)
-        if reason is None or result.verdict == "skipped":
-            return result
+        if reason is None or result.verdict in ("skipped", "errored"):
+            return result  # no answer is not the failure that was expected
         if result.verdict == "passed":
             why = f"it was expected to fail ({reason}), but passed: remove the expectation"
             return result.model_copy(update={"verdict": "failed", "reason": why})
-        if result.verdict == "errored":
-            return result  # no answer is not the failure that was expected
         return result.model_copy(update={"verdict": "xfailed", "reason": f"{reason} ({result.reason})"})
 
 

@@ -10,8 +10,6 @@ from ..adapter.driver import Kind, clean
 from ..adapter.messages import Started
 from ..families.family import ConformanceClass
 
-FORMAT: Literal["ctwl-report/2"] = "ctwl-report/2"
-
 Verdict = Literal["passed", "failed", "errored", "skipped", "xfailed"]
 """What became of a case. ``errored``: no answer (crash, time-out, nonsense). ``xfailed``: failed, as its makers had
 announced."""
@@ -143,7 +141,7 @@ class ClassVerdict(_Part):
 class Report(_Part):
     """A whole run."""
 
-    format: Literal["ctwl-report/2"] = FORMAT
+    format: Literal["ctwl-report/2"] = "ctwl-report/2"
     suite: str
     date: str
     python: str

@@ -185,16 +185,15 @@ def _common_words() -> list[str]:
 
 def human_passage(share: float, size: int) -> str:
     """A passage of so many characters, that far into the manual. It begins at the start of a line."""
-    text = _human()
-    start = text.find("\n", int(share * len(text))) + 1
-    return text[start : start + size]
+    return _passage(int(share * len(_human())), size)
+
+
+def _passage(place: int, size: int) -> str:
+    start = _human().find("\n", place) + 1
+    return _human()[start : start + size]
 
 
 def human_texts(profile: str, count: int) -> list[str]:
     """Passages as long as written texts, evenly spread over the manual. Each begins at the start of a line."""
     size = setting(profile).tokens * (1 if profile in TOYS else 4)
-    text, found = _human(), []
-    for i in range(count):
-        start = text.find("\n", (len(text) - 2 * size) * i // count) + 1
-        found.append(text[start : start + size])
-    return found
+    return [_passage((len(_human()) - 2 * size) * i // count, size) for i in range(count)]

@@ -36,12 +36,9 @@ def _verdict(label: str, name: ConformanceClass, rules: Rules, results: Sequence
     counts: Counter[Verdict] = Counter(result.verdict for result in held)
     bad = [f"{result.id}: {result.reason}" for result in held if result.verdict in _BAD]
     left_out = [result for result in held if result.verdict == "skipped" and _is_asked(result, rules)]
-    gaps = _counted(result.reason for result in left_out if not _covered(result, label, results))
-    gaps += [
-        f"{result.id}: {result.reason} (its partner's fault)"
-        for result in excused
-        if not _covered(result, label, results)
-    ]
+    gaps = _counted(each.reason for each in left_out if not _covered(each, label, results))
+    excuses = [each for each in excused if not _covered(each, label, results)]
+    gaps += [f"{each.id}: {each.reason} (its partner's fault)" for each in excuses]
     seen = {result.family for result in held if result.verdict in ("passed", "skipped")}
     gaps += [f"no case of {family} was run and passed" for family in rules.required if family not in seen]
     verdict: Conformance = "does not conform" if bad else "not tested" if gaps else "conforms"
@@ -85,7 +82,7 @@ def _excused(result: Result, label: str, results: Sequence[Result]) -> bool:
 
 def _covered(result: Result, label: str, results: Sequence[Result]) -> bool:
     """Whether the same round trip passed with another partner."""
-    asked = (result.family, result.profile)
     if len(result.implementations) < 2:
         return False  # it has no partner
+    asked = (result.family, result.profile)
     return any(r.verdict == "passed" and label in r.implementations and (r.family, r.profile) == asked for r in results)

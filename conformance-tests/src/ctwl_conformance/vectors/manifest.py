@@ -71,11 +71,11 @@ def make(files: Mapping[str, bytes], vectors: Mapping[str, int]) -> str:
     return json.dumps(made.model_dump(), indent=1) + "\n"
 
 
-def verify(manifest: bytes, files: Mapping[str, bytes]) -> int:
-    """How many vectors there are, once signature and files agree with the manifest.
+def verify(manifest: bytes, files: Mapping[str, bytes]) -> None:
+    """Hold files to their manifest, and the manifest to its signature.
 
     Raises:
-        VectorsAltered: they do not; says which file.
+        VectorsAltered: they do not agree; says which file.
     """
     try:
         found = _Manifest.model_validate_json(manifest)
@@ -94,4 +94,3 @@ def verify(manifest: bytes, files: Mapping[str, bytes]) -> int:
             f"{', '.join(wrong)}: not as the manifest says; install the package anew, or, where you changed them, run "
             f"{GENERATE}"
         )
-    return found.payload.vectors
