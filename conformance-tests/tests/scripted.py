@@ -1,11 +1,15 @@
-"""Adapters of a few lines: the loop that they share, and the command that runs one."""
+"""Adapters of a few lines: the loop that they share, the command that runs one, and a run of the suite."""
 
 from __future__ import annotations
 
 import shlex
 import sys
+from pathlib import Path
 
-__all__ = ["arguments", "command"]
+from ctwl_conformance.command import main
+from ctwl_conformance.run.results import Report
+
+__all__ = ["arguments", "command", "run"]
 
 LOOP = """
 import json, os, subprocess, sys, time
@@ -32,3 +36,9 @@ def arguments(script: str) -> list[str]:
 def command(script: str) -> str:
     """The same as a shell has it."""
     return shlex.join(arguments(script))
+
+
+def run(folder: Path, *given: str) -> tuple[int, Report]:
+    """A quick run: its exit status, and its report, which is left in the folder."""
+    status = main(["run", "--quick", "--out", str(folder), *given])
+    return status, Report.model_validate_json((folder / "report.json").read_text(encoding="utf-8"))

@@ -13,7 +13,6 @@ from ctwl_conformance import load
 from ctwl_conformance.families.decoding import _decoder, _profile, _text
 from ctwl_conformance.vectors import Vector
 from ctwl_decoder.options import ScoreName
-from ctwl_decoder.search.candidates import Candidate
 from ctwl_decoder.search.finding import Scored, _candidates, find
 from ctwl_decoder.search.plan import SearchPlan
 from ctwl_decoder.search.records import RecordReader
@@ -33,11 +32,6 @@ def parts(vector: Vector) -> tuple[TokenizedVariant, Scored, SearchPlan, RecordR
     return variant, decoder.pipeline.scored(variant, plan), plan, RecordReader(profile)
 
 
-def candidates(vector: Vector) -> list[Candidate]:
-    variant, scored, plan, reader = parts(vector)
-    return reader.read_all(scored, _candidates(variant, scored, plan, reader))
-
-
 def chosen(*families: str, word: str = "") -> list[Any]:
     vectors = [vector for family in families for vector in load([family])]
     return [
@@ -50,8 +44,9 @@ def chosen(*families: str, word: str = "") -> list[Any]:
 def test_where_a_window_shows_a_code_it_passes_alone(vector: Vector) -> None:
     if vector.expected["detected"]:
         alpha, every = vector.input["alpha"], _profile(vector.input).codes
-        found = [candidate.code for candidate in candidates(vector) if candidate.passes(alpha, every)]
-        assert found == [vector.expected["code"]]
+        variant, scored, plan, reader = parts(vector)
+        candidates = reader.read_all(scored, _candidates(variant, scored, plan, reader))
+        assert [each.code for each in candidates if each.passes(alpha, every)] == [vector.expected["code"]]
 
 
 @pytest.mark.slow

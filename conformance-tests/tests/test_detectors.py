@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import shlex
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,15 +15,14 @@ import httpx
 import pytest
 from jsonschema import Draft202012Validator
 from pydantic import TypeAdapter
+from scripted import run
 
 from ctwl_conformance.adapter.detector import EndpointDetector
 from ctwl_conformance.adapter.endpoint import EndpointError
 from ctwl_conformance.adapter.messages import Ask, Heard, Started
-from ctwl_conformance.command import main
 from ctwl_conformance.run.bench import Bench
 from ctwl_conformance.run.detectors import FOUND as OWN
 from ctwl_conformance.run.detectors import REQUESTS, own_question, requests_of
-from ctwl_conformance.run.results import Report
 from ctwl_protocol import CTWLError
 from ctwl_protocol.asking import Answer, Question, Refusal
 from ctwl_protocol.errors import FormatUnknown, QuestionTooLarge
@@ -75,15 +72,14 @@ def serving(answer: Callable[[str, bytes], Reply]) -> Iterator[str]:
         server.shutdown()
 
 
-def run(folder: Path, url: str, *more: str) -> tuple[int, Report]:
-    command = f"{shlex.quote(sys.executable)} -m ctwl_conformance adapter detector --url {url} --provider {PROVIDER}"
-    status = main(["run", "--quick", "--out", str(folder), "--detector", command, *more])
-    return status, Report.model_validate_json((folder / "report.json").read_text())
+def driven(url: str) -> tuple[str, str]:
+    """The option that drives the detector at an address."""
+    return "--detector", f"ctwl-conformance adapter detector --url {url} --provider {PROVIDER}"
 
 
 def test_a_detector_that_follows_the_part_conforms(tmp_path: Path) -> None:
     with serving(right) as url:
-        status, report = run(tmp_path, url)
+        status, report = run(tmp_path, *driven(url))
     assert status == 0, [result for result in report.results if result.verdict == "failed"]
     (verdict,) = report.verdicts
     assert (verdict.conformance_class, verdict.verdict) == ("detector", "conforms")
@@ -201,7 +197,7 @@ def test_the_suites_own_command_needs_no_path(monkeypatch: pytest.MonkeyPatch, t
 def test_a_detector_that_is_wrong_in_one_thing_does_not_conform(name: str, tmp_path: Path) -> None:
     answer, seen_by = WRONG[name]
     with serving(answer) as url:
-        status, report = run(tmp_path, url, "--only", f"{seen_by}*")
+        status, report = run(tmp_path, *driven(url), "--only", f"{seen_by}*")
     assert status == 1 and any(result.verdict == "failed" for result in report.results)
 
 
@@ -278,9 +274,7 @@ def schema() -> dict[str, Any]:
 
 
 def test_the_published_schema_is_the_models() -> None:
-    published = json.loads((SCHEMAS / "asking.schema.json").read_text())
-    assert published == schema()
-    assert '"default": []' not in json.dumps(published)
+    assert json.loads((SCHEMAS / "asking.schema.json").read_text()) == schema()
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,12 @@ import time
 from pathlib import Path
 
 import pytest
-from scripted import arguments, command
+from scripted import arguments
 
 from ctwl_conformance.adapter import Adapter, AdapterErrored, Limits
 from ctwl_conformance.adapter.driver import command_words
 from ctwl_conformance.adapter.messages import Refused, Skipped
-from ctwl_conformance.run.bench import Bench
-from ctwl_conformance.run.cases import _whole, all_cases
+from ctwl_conformance.run.cases import _whole
 
 QUICK = Limits(start=20, request=20, stop=5, starts=4)
 
@@ -178,13 +177,6 @@ def test_no_descriptors_are_left_open() -> None:
     assert len(list(Path("/proc/self/fd").iterdir())) == before
     with pytest.raises(ChildProcessError):  # children are reaped
         os.waitpid(-1, os.WNOHANG)
-
-
-def test_a_family_that_there_is_not_is_named() -> None:
-    script = "serve(print, profiles=['org.ctwl.toy.1'], families=['mixng'])"
-    with Bench({"decoder": [command(script)]}, size="quick") as bench:
-        (result,) = (case.run() for case in all_cases(bench) if case.id.startswith("start/"))
-    assert result.verdict == "failed" and "mixng" in result.reason
 
 
 def test_byte_strings_are_sent_in_one_piece() -> None:

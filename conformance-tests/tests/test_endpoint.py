@@ -24,10 +24,8 @@ from ctwl_protocol.records.record import Record
 OFFLINE = "org.ctwl.smollm2-135m.1"
 
 
-def wanted(profile: str = OFFLINE, layout: int = 1, tokens: int = 110) -> Encode:
-    return Encode(
-        id=1, profile=profile, prompt="The council said", record=record(layout, 1, 0), tokens=tokens, seed=7
-    )  # fmt: skip
+def wanted(profile: str = OFFLINE, layout: int = 1) -> Encode:
+    return Encode(id=1, profile=profile, prompt="The council said", record=record(layout, 1, 0), tokens=110, seed=7)
 
 
 def encoder(answer: Callable[[httpx.Request], httpx.Response], profile: str = OFFLINE, **how: Any) -> EndpointEncoder:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.metadata import entry_points
+
 import pytest
 from scripted import command
 
@@ -18,13 +20,7 @@ serve(answer, name="odd", profiles=["org.example.1"])
 
 def options() -> list[str]:
     given = ["--ctwl-decoder", command(SCRIPT), "-p", "no:cacheprovider"]
-    return given if "ctwl" in _entry_points() else ["-p", "ctwl_conformance.plugin", *given]
-
-
-def _entry_points() -> set[str]:
-    from importlib.metadata import entry_points
-
-    return {point.name for point in entry_points(group="pytest11")}
+    return given if entry_points(group="pytest11", name="ctwl") else ["-p", "ctwl_conformance.plugin", *given]
 
 
 def test_each_case_is_a_test_beside_others(pytester: pytest.Pytester) -> None:

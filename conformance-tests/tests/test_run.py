@@ -10,12 +10,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
 import jsonschema
 import pytest
-from scripted import command
+from scripted import command, run
 
 from ctwl_conformance import FAMILIES
 from ctwl_conformance.command import main
@@ -68,11 +69,6 @@ round-trip/org.ctwl.toy.2/* human/org.ctwl.toy.2/*
 """
 SLOW = "slow: left out of the tests"
 UNTESTED = {"basic-reader": "not tested", "full-reader": "not tested", "light-reader": "not tested"}
-
-
-def run(folder: Path, *arguments: str) -> tuple[int, Report]:
-    status = main(["run", "--quick", "--out", str(folder), *arguments])
-    return status, Report.model_validate_json((folder / "report.json").read_text(encoding="utf-8"))
 
 
 def of(report: Report, label: str) -> dict[str, str]:
@@ -147,7 +143,9 @@ def test_rates_come_with_their_number_and_interval(sound: tuple[int, Report, Pat
 
 def test_a_proxy_runtime_is_measured(sound: tuple[int, Report, Path]) -> None:
     measured = [result for result in sound[1].results if result.kind == "numeric"]
-    assert [found.id for found in measured] == [f"numeric/{name}/ctwl-decoder" for name in TOYS]
+    assert [(found.id, found.profile) for found in measured] == [(f"numeric/{toy}/ctwl-decoder", toy) for toy in TOYS]
+    assert all(found.classes == ["basic-reader", "full-reader", "profile-loader"] for found in measured)
+    assert {(found.verdict, found.section) for found in measured} == {("passed", "13")}
     assert all(found.measure is not None and found.measure.value == found.measure.limit == 0 for found in measured)
     assert "mean total variation 0, at most 0" in (sound[2] / "junit.xml").read_text()
     assert "mean total variation 0, at most 0" in (sound[2] / "report.html").read_text()
@@ -275,9 +273,18 @@ def test_why_it_did_not_start_is_said_for_any_cases(tmp_path: Path, capsys: pyte
         assert "/no/such/decoder" in capsys.readouterr().out
 
 
-def test_a_class_that_is_not_claimed_is_a_failure(tmp_path: Path) -> None:
-    status, report = run(tmp_path, "--registry-client", ODD, "--only", "start/*")
-    assert status == 1 and [result.verdict for result in report.results] == ["failed"]
+@pytest.mark.parametrize(
+    ("role", "told", "why"),
+    [
+        ("registry-client", "profiles=[]", "given as registry-client, but claims only decoder"),
+        ("encoder", "classes=['encoder']", "no profile to write under"),
+        ("decoder", "families=['mixng']", "an unknown family: mixng"),
+    ],
+)
+def test_one_that_says_something_wrong_of_itself_fails(role: str, told: str, why: str, tmp_path: Path) -> None:
+    status, report = run(tmp_path, f"--{role}", command(f"serve(print, {told})"), "--only", "start/*")
+    (result,) = report.results
+    assert status == 1 and result.verdict == "failed" and why in result.reason
 
 
 def test_cases_of_different_implementations_alternate() -> None:
@@ -294,7 +301,7 @@ def test_who_leaves_out_what_a_class_does_not_ask_for_conforms() -> None:
     named = [vector(family, "passed") for family in rules.required]
     others = {family for other in CLASSES.values() if other.role == "decoder" for family in other.required}
     left = [vector(family, "skipped") for family in ("numeric", *sorted(others - set(rules.required)))]
-    subjects: list[Any] = [Given("d", "decoder")]
+    subjects = [given("d", "decoder")]
     found = {v.conformance_class: v for v in verdicts(subjects, [*named, *left])}
     assert {name: v.verdict for name, v in found.items()} == {
         "basic-reader": "conforms", "full-reader": "not tested", "light-reader": "not tested",
@@ -327,11 +334,9 @@ def vector(family: str, verdict: Any) -> results.Result:
     return result(verdict, "d", family=family, kind="exact", reason=reason, classes=classes)
 
 
-class Given:
+def given(label: str, role: str) -> Any:
     """As much of a subject as a verdict looks at."""
-
-    def __init__(self, label: str, role: str) -> None:
-        self.label, self.roles = label, [role]
+    return SimpleNamespace(label=label, roles=[role])
 
 
 @pytest.mark.parametrize(
@@ -347,7 +352,7 @@ class Given:
 def test_who_is_blamed_for_a_round_trip(found: list[tuple[str, ...]], blamed: set[str]) -> None:
     made = [result(verdict, *labels, family="round-trip" if len(labels) > 1 else "human") for verdict, *labels in found]
     labels = {label for _, *names in found for label in names}
-    subjects: list[Any] = [Given(label, "encoder" if label[0] == "e" else "decoder") for label in sorted(labels)]
+    subjects = [given(label, "encoder" if label[0] == "e" else "decoder") for label in sorted(labels)]
     assert {v.implementation for v in verdicts(subjects, made) if v.verdict == "does not conform"} == blamed
 
 
@@ -357,7 +362,7 @@ def test_what_only_a_broken_partner_could_show_is_missing() -> None:
         result("passed", "d", family="human"), result("passed", "e2", "d"), result("failed", "e", "d", family="tagged"),
         result("failed", "e", family="start"),
     ]  # fmt: skip
-    subjects: list[Any] = [Given("d", "decoder")]
+    subjects = [given("d", "decoder")]
 
     def full(results: list[Any]) -> Any:
         return next(v for v in verdicts(subjects, results) if v.conformance_class == "full-reader")
@@ -374,7 +379,7 @@ def test_what_one_partner_leaves_out_another_may_show() -> None:
     families = ("round-trip", "tagged")
     basic = [result("passed", "e", "d"), result("skipped", "e", "d", family="tagged")]
     full = [result("passed", "e", "d2", family=family) for family in families]
-    subjects: list[Any] = [Given("e", "encoder")]
+    subjects = [given("e", "encoder")]
     assert [v.verdict for v in verdicts(subjects, basic)] == ["not tested"]
     assert [v.verdict for v in verdicts(subjects, [*basic, *full])] == ["conforms"]
 

@@ -49,16 +49,6 @@ def test_texts_may_have_a_smaller_alphabet(decoder: Decoder) -> None:
     assert decoder.decode(text).code == Beacon(1, 2, 3).code
 
 
-def test_a_registered_provider_needs_less_evidence_and_others_hardly_more(decoder: Decoder) -> None:
-    trusted = bundled()
-    alike = Decoder(decoder.proxy, registry=trusted.without_entries())
-    codes = 64 * len(trusted.registry.beacons())
-    assert (5, 1) in trusted.registry.beacons() and (700, 9) not in trusted.registry.beacons()
-    for provider, version, factor in ((5, 1, 2 * codes / 2**20), (700, 9, 2)):
-        text = write_toy(Record.of(1, provider=provider, version=version, nonce=11), 90, 3)
-        assert decoder.decode(text).p_value == pytest.approx(factor * alike.decode(text).p_value)
-
-
 @pytest.mark.slow
 def test_earlier_hops_of_a_registered_provider_s_text_may_be_anybody(decoder: Decoder) -> None:
     record = Record.of("relay2", provider=5, version=1, nonce=3, provider_1=700, version_1=0, nonce_1=60)

@@ -34,28 +34,13 @@ FOLDER = ROOT / "conformance-tests" / "vectors" / "v1"
 SPEC = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "spec").glob("*.md")))
 
 
-QUICK = ("beacon", "canonical", "members", "permutation", "profile", "registry-key", "sealing")
-"""Families that take no time, some of each area."""
-
-
-def test_some_files_are_what_the_reference_writes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reference, "FAMILIES", {name: reference.FAMILIES[name] for name in QUICK})
-    found = [line.partition(":")[0] for line in reference.differences(FOLDER)]
-    others = {f"{folder}{name}.json" for name in FAMILIES if name not in QUICK for folder in ("", "schemas/")}
-    assert set(found) == others | {"manifest.json"}  # which a part of the files does not make
-
-
 @pytest.mark.slow
 def test_the_files_are_what_the_reference_writes(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["generate", "--check", str(FOLDER)]) == 0, capsys.readouterr().out
 
 
-def test_there_are_many_and_each_has_a_name_of_its_own() -> None:
-    vectors = load()
-    assert len(vectors) >= 300
-    assert len({vector.id for vector in vectors}) == len(vectors)
-    assert {vector.family for vector in vectors} == set(FAMILIES)
-    assert all(vector.id.split("/")[0] == vector.family for vector in vectors)
+def test_each_has_a_name_of_its_own() -> None:
+    assert [name for name, count in Counter(vector.id for vector in load()).items() if count > 1] == []
 
 
 @pytest.mark.parametrize("family", FAMILIES)

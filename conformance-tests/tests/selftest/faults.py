@@ -151,12 +151,6 @@ TEXTS = (
 # 4, 6, 7 and 9: documents, hashes, weights, records, the registry.
 
 
-def fmix32(words: Any) -> Any:
-    words = (words ^ (words >> np.uint32(16))) * np.uint32(0x85EBCA6D)
-    words = (words ^ (words >> np.uint32(13))) * np.uint32(0xC2B2AE35)
-    return words ^ (words >> np.uint32(16))
-
-
 def in_order(key: Callable[[str], Any]) -> Mapping[str, Change]:
     """Another order of the keys of maps."""
     return {"p.canonical:sorted": instead(lambda keys, **_: sorted(keys, key=key))}
@@ -182,8 +176,6 @@ def one_signature(f: Any) -> Any:
 
 
 EXACT = (
-    Fault("wrong-hash-constant", "permutation", {"p.hashing:fmix32": instead(fmix32)}),
-    Fault("wrong-golden-constant", "permutation", {"p.hashing:GOLDEN": instead(0x9E3779B9)}),
     Fault("colours-from-zero", "permutation", {"p.hashing:permutation_seeds": from_colour_0}),
     Fault("partition-or-equal", "members", {"p.partition.reference:is_member": instead(or_equal)}),
     Fault("rivals-of-1-128", "rivals", {"p.proxy.rivals:SHARE": instead(128)}),

@@ -86,16 +86,6 @@ def test_the_suite_sees(fault: Fault) -> None:
     )
 
 
-@pytest.mark.slow
-@pytest.mark.selftest
-@pytest.mark.parametrize("pattern", [pattern for pattern in PATTERNS if not pattern.startswith("vector/")])
-def test_a_sound_implementation_passes_the_same(pattern: str) -> None:
-    """The vectors' own answers are tested elsewhere."""
-    with bench("no fault", "decoder") as running:
-        results = asked(all_cases(running), pattern, "failed")
-    assert results and {result.verdict for result in results} == {"passed"}
-
-
 def test_every_fault_is_asked_of_vectors_that_there_are() -> None:
     ids = [f"vector/{vector.id}/mine" for vector in load()]
     for pattern in PATTERNS:
