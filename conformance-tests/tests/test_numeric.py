@@ -24,7 +24,7 @@ from ctwl_conformance.run.bench import Bench
 from ctwl_conformance.run.cases import all_cases
 from ctwl_conformance.run.results import Result
 from ctwl_conformance.vectors import command, load_numeric, reference
-from ctwl_conformance.vectors.numeric import HEAVIEST, LENGTHS, PLACES, REFERENCE, Numeric, Question, weigh
+from ctwl_conformance.vectors.numeric import HEAVIEST, LENGTHS, REFERENCE, Numeric, Question, weigh
 from ctwl_decoder.errors import OptionOutOfRange
 from ctwl_protocol import get_profile
 from ctwl_protocol.errors import ProxyNotFound, TokenOutOfRange
@@ -36,6 +36,7 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "conformance-tests" / "vectors" / "v1"
 OFFLINE = "org.ctwl.smollm2-135m.1"
 FILES = {numeric.profile: numeric for numeric in load_numeric()}
+PLACES = 8 * len(LENGTHS)
 
 
 # The rule.

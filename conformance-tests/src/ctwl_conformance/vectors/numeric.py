@@ -29,9 +29,6 @@ LENGTHS = (200, 300, 400, 500, 800, 1100)
 _EACH = 8
 """Places of a passage, from its first position to its last token."""
 
-PLACES = _EACH * len(LENGTHS)
-"""Places of a file."""
-
 HEAVIEST = 32
 """Tokens that are asked about at a place, beside the one that stands there."""
 
