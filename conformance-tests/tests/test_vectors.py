@@ -95,7 +95,10 @@ def test_no_reader_needs_a_second_variant(family: str) -> None:
 
 
 def test_the_command_answers_and_counts(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    few = ("canonical", "colours", "members", "normalization", "registry-update")
+    few = [
+        "beacon", "canonical", "colours", "members", "normalization", "permutation", "profile", "registry-key",
+        "registry-update", "sealing",
+    ]  # fmt: skip
     monkeypatch.setattr(command, "load_numeric", lambda: [])  # see test_numeric
     monkeypatch.setattr(command, "check", lambda: check(few))
     monkeypatch.setattr(command, "load", lambda: load(few))
