@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ctwl_protocol.profile import published_names
 
@@ -15,8 +15,11 @@ from .numeric import REFERENCE, Numeric, reweigh
 from .reference import check, differences, unanswerable, write
 from .sections import table
 
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
-def add_commands(commands: Any) -> None:
+
+def add_commands(commands: Commands) -> None:
     """Add the commands to a parser; each sets ``run``, which takes the arguments and gives the exit status."""
     commands.add_parser("check", help="answer every vector and compare").set_defaults(run=_check)
     generate = commands.add_parser("generate", help="write the expected answers anew from the reference")
