@@ -133,7 +133,7 @@ def told(text: str, decoder: Decoder, network: Network) -> Iterator[str]:
     asked = queries(text, report, decoder.registry, level=LEVEL)
     yield "The text has a signpost." if report.signposts else "The text has no signpost: all are asked."
     yield from (f"sent {to_be_sent(query, len(text))}" for query in asked)
-    yield from in_lines(together(asked, ask_all(asked, network), report, routed=not report.signposts))
+    yield from in_lines(together(asked, ask_all(asked, network), report))
 
 
 def main(tokens: int = 200) -> int:

@@ -36,6 +36,7 @@ from ctwl_services.errors import NoConsent
 from ctwl_services.serve.asking import Consents, forms_of
 
 HOST = "sevenhundred.example"
+MARKED = RECORDED.read_text(encoding="utf-8")
 CONSENTS = Consents()
 Ask = Callable[..., tuple[int, str, str]]
 PLAIN = "The council met on Tuesday and talked about the bridge, the school and the weather. " * 3
@@ -90,8 +91,7 @@ def ask(capsys: pytest.CaptureFixture[str]) -> Ask:
 
 
 def test_the_signposts_detector_is_asked_about_the_passage(detector: Played, ask: Ask, tmp_path: Path) -> None:
-    marked = RECORDED.read_text(encoding="utf-8")
-    (tmp_path / "long.txt").write_text(PLAIN * 9 + "\n\n" + marked + "\n\n" + PLAIN * 9)
+    (tmp_path / "long.txt").write_text(PLAIN * 9 + "\n\n" + MARKED + "\n\n" + PLAIN * 9)
     status, out, err = ask(str(tmp_path / "long.txt"), "--yes", "--json", *local(detector))
     (request,) = detector.requests
     question = body_of(request)
@@ -100,7 +100,7 @@ def test_the_signposts_detector_is_asked_about_the_passage(detector: Played, ask
     assert (status, reply["outcome"], reply["provider"], reply["basis"]) == (0, "found", 700, ["watermark"])
     assert (question["provider"], question["level"], question["keep_days"]) == (700, ALPHA, 0)
     text = (tmp_path / "long.txt").read_text()
-    assert question["text"] == text[reply["start"] : reply["end"]] and len(question["text"]) < 2 * len(marked)
+    assert question["text"] == text[reply["start"] : reply["end"]] and len(question["text"]) < 2 * len(MARKED)
     assert not found["routed"] and "Seven Hundred says that the text, or a part of it, is its own." in found["says"]
     assert URL in err and "Seven Hundred (provider 700), for SynthID-Text" in err and "not to be kept" in err
 
@@ -108,7 +108,7 @@ def test_the_signposts_detector_is_asked_about_the_passage(detector: Played, ask
 def test_the_whole_text_is_sent_where_that_is_asked_for(detector: Played, ask: Ask) -> None:
     ask(str(RECORDED), "--yes", "--whole", "--keep-days", "7", *local(detector))
     question = body_of(detector.requests[0])
-    assert question["text"] == RECORDED.read_text(encoding="utf-8") and question["keep_days"] == 7
+    assert question["text"] == MARKED and question["keep_days"] == 7
 
 
 def test_a_text_without_signpost_goes_to_all(plain: str, ask: Ask) -> None:
@@ -141,7 +141,7 @@ def test_two_that_claim_one_text_contradict_each_other(plain: str) -> None:
     with playing(answering(**FOUND)) as one, playing(answering(**FOUND)) as two:
         found = queries(PLAIN, None, naming(hosts), level=1e-4, providers=[800, 801])
         replies = ask_all(found, Network({"one.example": one.place, "two.example": two.place}))
-    said = together(found, replies, None, routed=False).says
+    said = together(found, replies, None).says
     assert said[:2] == [
         "Provider One and Provider Two each say that the text, or a part of it, is theirs.",
         "They contradict each other, unless one model went on with the other's words.",
@@ -220,8 +220,7 @@ def test_a_registry_of_many_detectors_does_not_make_many_questions(plain: str) -
 
 
 def test_two_passages_are_two_questions_that_share_the_level(detector: Played) -> None:
-    marked = RECORDED.read_text(encoding="utf-8")
-    text = marked + "\n\n" + PLAIN * 30 + "\n\n" + marked
+    text = MARKED + "\n\n" + PLAIN * 30 + "\n\n" + MARKED
     report = Decoder(open_proxy(OFFLINE), registry=TRUSTED).decode(text, score="light", alpha=0.01)
     asked_about = queries(text, report, TRUSTED, level=1e-4)
     assert len(asked_about) == len(report.spans) == 2
@@ -417,7 +416,7 @@ def test_a_service_that_is_not_told_to_asks_nobody(vanilla: Proxy) -> None:
 
 
 def test_a_report_has_a_link_or_a_form_that_asks_for_consent() -> None:
-    text = RECORDED.read_text(encoding="utf-8") + "\n</textarea><script>alert(1)</script>"
+    text = MARKED + "\n</textarea><script>alert(1)</script>"
     analysis = Decoder(open_proxy(OFFLINE), registry=TRUSTED).analyse(text, score="light")
     alone, served = html_report(analysis), html_report(analysis, forms_of(analysis, TRUSTED, CONSENTS))
     assert f'<a href="{URL}" rel="noreferrer noopener">' in alone and "<form" not in alone and "<script" not in served

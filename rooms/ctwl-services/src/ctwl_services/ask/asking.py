@@ -133,7 +133,7 @@ def _ask_into(reply: Future[Reply], query: Query, network: Network, token: str |
         reply.set_result(_failed(query, NoAnswer(f"no answer: {type(error).__name__}")))
 
 
-def ask(query: Query, network: Network, token: str | None = None, seconds: float = SECONDS) -> Reply:
+def ask(query: Query, network: Network, token: str | None, seconds: float) -> Reply:
     """Ask one detector.
 
     Raises:
@@ -167,7 +167,8 @@ def _reply(query: Query, **told: object) -> Reply:
     return Reply.model_validate({**who, "start": query.start, "end": query.end, **told})
 
 
-def together(asked: Sequence[Query], replies: Sequence[Reply], report: Report | None, *, routed: bool) -> Answers:
+def together(asked: Sequence[Query], replies: Sequence[Reply], report: Report | None) -> Answers:
     """The answers as one report."""
-    says = said_together(replies, report, routed=routed)
+    routed = report is not None and not report.signposts
+    says = said_together(replies, report)
     return Answers(routed=routed, level=asked[0].question.level, replies=list(replies), says=says)

@@ -110,22 +110,19 @@ def _ask(arguments: argparse.Namespace) -> Answers:
         text, report, registry, level=arguments.alpha, providers=arguments.provider, keep_days=arguments.keep_days,
         whole=arguments.whole,
     )  # fmt: skip
-    routed = report is not None and not report.signposts
-    _agree(asked, len(text), tokens, arguments, routed=routed)
+    if report is not None and not report.signposts:
+        note("The text has no signpost. All detectors that the registry names would be asked.")
+    _agree(asked, len(text), tokens, arguments)
     replies = ask_all(asked, Network(dict(arguments.local)), tokens, arguments.seconds)
-    return together(asked, replies, report, routed=routed)
+    return together(asked, replies, report)
 
 
-def _agree(
-    asked: Sequence[Query], length: int, tokens: Collection[str], arguments: argparse.Namespace, *, routed: bool
-) -> None:
+def _agree(asked: Sequence[Query], length: int, tokens: Collection[str], arguments: argparse.Namespace) -> None:
     """Show what would be sent, and go on if a person agrees.
 
     Raises:
         NoConsent: nobody does.
     """
-    if routed:
-        note("The text has no signpost. All detectors that the registry names would be asked.")
     note("This would be sent:")
     for query in asked:
         note(to_be_sent(query, length, token=query.detector.url in tokens))

@@ -15,7 +15,7 @@ _PLAIN = str.maketrans(dict.fromkeys("“”„‟«»″‶〝〞〟＂❝❞�
 PROVES_NOTHING = "An answer is the word of the provider who gives it, and proves nothing."
 
 
-def said_together(replies: Sequence[Reply], report: Report | None, *, routed: bool) -> list[str]:
+def said_together(replies: Sequence[Reply], report: Report | None) -> list[str]:
     """What the answers say together, in sentences."""
     by = {outcome: list(dict.fromkeys(r.name for r in replies if r.outcome == outcome)) for outcome in OUTCOMES}
     said, found = [], by["found"]
@@ -33,7 +33,7 @@ def said_together(replies: Sequence[Reply], report: Report | None, *, routed: bo
         said.append(f"{found[0]} says that the text, or a part of it, is its own.")
     elif by["none"]:
         said.append(f"{_listed(by['none'])} found nothing. That excludes nothing: marks wear off.")
-        if not routed and report is not None and report.signposts:
+        if report is not None and report.signposts:
             said.append("The code pointed there; anyone can write an open code.")
     if silent := [name for outcome in ("unable", "refused", "no-answer") for name in by[outcome] if name not in found]:
         said.append(f"Nothing is known from {_listed(list(dict.fromkeys(silent)))}.")

@@ -99,7 +99,7 @@ def add_asking(app: FastAPI, service: Service, network: Network, consents: Conse
             whole=asked.whole,
         )  # fmt: skip
         replies = await service.look_up(request, lambda _: ask_all(found, network, seconds=_SECONDS))
-        return together(found, replies, report, routed=report is not None and not report.signposts)
+        return together(found, replies, report)
 
     @app.post("/v1/ask", summary="Ask the providers' own detectors about a text", **takes_json())
     async def ask(asked: Asking, request: Request) -> Answers:
