@@ -26,9 +26,7 @@ from .detect import Detector
 from .rates import Rates
 
 
-def create_app(
-    detector: Detector, limits: Limits | None = None, *, tokens: Collection[str] = (), per_minute: float = 60.0
-) -> FastAPI:
+def create_app(detector: Detector, limits: Limits, *, tokens: Collection[str], per_minute: float) -> FastAPI:
     """The service as an ASGI app. It keeps no text and logs none.
 
     Args:
@@ -37,9 +35,10 @@ def create_app(
         tokens: bearer tokens, one of which a question must have; empty where everybody may ask.
         per_minute: questions that one asker may ask a minute: a token, or else an address.
     """
-    limits = limits or Limits()
     admission = Admission(limits)
     metrics = Metrics(admission)
+    outcomes = Counter("ctwl_answers", "Answers to questions.", ["outcome"], registry=metrics.registry)
+    gate = _Gate(tokens, per_minute)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -48,18 +47,6 @@ def create_app(
         await asyncio.to_thread(admission.close)
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, lifespan=lifespan)
-    _add_questions(app, detector, _Gate(tokens, per_minute), limits, admission, metrics)
-    add_operation(app, admission, metrics)
-    add_error_handlers(app, metrics)
-    endpoints = frozenset(["/", "/healthz", "/readyz", "/metrics"])
-    app.add_middleware(Front, limits=limits, metrics=metrics, endpoints=endpoints)
-    return app
-
-
-def _add_questions(
-    app: FastAPI, detector: Detector, gate: _Gate, limits: Limits, admission: Admission, metrics: Metrics
-) -> None:
-    outcomes = Counter("ctwl_answers", "Answers to questions.", ["outcome"], registry=metrics.registry)
 
     @app.post("/")
     async def asked(request: Request) -> Response:
@@ -79,6 +66,12 @@ def _add_questions(
     async def home() -> Response:
         provider = detector.settings.provider
         return PlainTextResponse(f"The detector of provider {provider} takes questions by POST ({QUESTION}).\n")
+
+    add_operation(app, admission, metrics)
+    add_error_handlers(app, metrics)
+    endpoints = frozenset(["/", "/healthz", "/readyz", "/metrics"])
+    app.add_middleware(Front, limits=limits, metrics=metrics, endpoints=endpoints)
+    return app
 
 
 class _Gate:

@@ -99,8 +99,8 @@ class Detector:
         self.check(question)
         found = self._detect(question.text, question.level, given_up or Event())
         own = self.settings if isinstance(self.settings, Program) else None
-        common: dict[str, Any] = {"provider": question.provider, "says": found.says[:500]}
-        common["kept_days"] = own.keeps_days if own else 0
+        kept_days = own.keeps_days if own else 0
+        common: dict[str, Any] = {"provider": question.provider, "says": found.says, "kept_days": kept_days}
         if found.error_rate is None:
             return Answer(outcome="unable", basis=(), error_rate=None, measured=None, **common)
         is_found = found.error_rate <= question.level
