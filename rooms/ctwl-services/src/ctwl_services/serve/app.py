@@ -126,12 +126,10 @@ def _add_decoding(app: FastAPI, service: Service, consents: Consents | None) -> 
             File(description="A text file in UTF-8, or that says what it is, or a document, instead of the text."),
         ] = None,
     ) -> Response:
-        data = await file.read() if file else b""  # a browser sends an empty file where none was chosen
         given: str | Callable[[], str] = text.replace("\r\n", "\n")  # its line ends are all \r\n
-        if data:
+        if file and (data := await file.read()):  # a browser sends an empty file where none was chosen
             kind = outer_kind(data)
-            named = file.content_type if file else None
-            given = partial(words_in, data, kind, "the file") if kind else text_in(data, named, "the file")
+            given = partial(words_in, data, kind, "the file") if kind else text_in(data, file.content_type, "the file")
 
         def shown(analysis: Analysis) -> Response:
             forms = forms_of(analysis, service.registry, consents) if consents else []

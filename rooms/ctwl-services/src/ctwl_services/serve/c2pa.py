@@ -41,6 +41,8 @@ _PROBLEMS = {status: why for status, why in PROBLEMS.items() if status != 422} |
     500: "The service, or the provider's API that it asks, failed, or took too long.",
 }
 
+_TAGS: list[str | Enum] = ["C2PA"]
+
 _Alg = Annotated[str, Query(max_length=255, description="The soft binding algorithm: the name of this profile.")]
 _Value = Annotated[str, Query(description="The codes, 3 bytes each, in base64.")]
 _MaxResults = Annotated[
@@ -106,23 +108,22 @@ def manifests_of(source: str, profile: Profile) -> Manifests:
 def add_c2pa(app: FastAPI, service: Service, profile: Profile, manifests: Manifests) -> None:
     """Add the routes to the service."""
     _add_discovery(app, profile)
-    tags: list[str | Enum] = ["C2PA"]
     answers = refusals(_PROBLEMS)
 
-    @app.get(f"{PREFIX}byBinding", responses=answers, tags=tags, summary="C2PA manifests of codes")
+    @app.get(f"{PREFIX}byBinding", responses=answers, tags=_TAGS, summary="C2PA manifests of codes")
     async def by_binding(request: Request, value: _Value, alg: _Alg, most: _MaxResults = 10) -> Matches:
         if len(value) > _MAX_VALUE:
             raise HTTPException(414, "Query too long")
         return await look_up(request, alg, value.replace(" ", "+"), most)  # many clients do not escape a plus
 
-    @app.post(f"{PREFIX}byBinding", responses=answers, tags=tags, summary="C2PA manifests of codes in a body")
+    @app.post(f"{PREFIX}byBinding", responses=answers, tags=_TAGS, summary="C2PA manifests of codes in a body")
     async def by_large_binding(request: Request, query: BindingQuery, most: _MaxResults = 10) -> Matches:
         return await look_up(request, query.alg, query.value, most)
 
     @app.post(
         f"{PREFIX}byContent",
         responses=answers,
-        tags=tags,
+        tags=_TAGS,
         summary="C2PA manifests of a text",
         openapi_extra={"requestBody": {"required": True, "content": {"text/*": {"schema": {"type": "string"}}}}},
     )
@@ -153,27 +154,26 @@ def add_c2pa(app: FastAPI, service: Service, profile: Profile, manifests: Manife
 
 def _add_discovery(app: FastAPI, profile: Profile) -> None:
     """Add the routes that say what there is, and the one for manifests, which the API asks for and which has none."""
-    tags: list[str | Enum] = ["C2PA"]
 
-    @app.get("/v1/services/supportedAlgorithms", tags=tags, summary="The algorithms whose bindings are resolved")
+    @app.get("/v1/services/supportedAlgorithms", tags=_TAGS, summary="The algorithms whose bindings are resolved")
     async def supported() -> Algorithms:
         return Algorithms(watermarks=[Algorithm(alg=profile.name)])
 
-    @app.get("/v1/services/capabilities", tags=tags, summary="Which optional parts of the API there are")
+    @app.get("/v1/services/capabilities", tags=_TAGS, summary="Which optional parts of the API there are")
     async def capabilities() -> Capabilities:
         return Capabilities()
 
-    @app.get("/v1/services/status", tags=tags, summary="Whether the service is well")
+    @app.get("/v1/services/status", tags=_TAGS, summary="Whether the service is well")
     async def status() -> Status:
         return Status()
 
-    @app.get("/.well-known/c2pa-soft-binding-resolution", tags=tags, summary="Where the API is")
+    @app.get("/.well-known/c2pa-soft-binding-resolution", tags=_TAGS, summary="Where the API is")
     async def discovery() -> Discovery:
         return Discovery()
 
     missing = refusals({404: "There is none here."})
 
-    @app.get("/v1/manifests/{manifest_id}", tags=tags, responses=missing, summary="No manifest: they are elsewhere")
+    @app.get("/v1/manifests/{manifest_id}", tags=_TAGS, responses=missing, summary="No manifest: they are elsewhere")
     async def manifest(manifest_id: str) -> None:  # noqa: ARG001
         raise HTTPException(404, "this service has no manifests; each match names the API that has it")
 

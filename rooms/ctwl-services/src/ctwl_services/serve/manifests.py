@@ -6,7 +6,6 @@ The models have the shapes of that API ("C2PA Soft Binding API", version 2.4).
 from __future__ import annotations
 
 import base64
-import binascii
 import http.client
 import re
 import ssl
@@ -109,7 +108,7 @@ def codes_of_value(value: str) -> Codes:
     """
     try:
         data = base64.b64decode(value, validate=True)
-    except (binascii.Error, ValueError) as error:
+    except ValueError as error:
         raise OptionOutOfRange("the value is not base64") from error
     codes = tuple(int.from_bytes(data[i : i + _CODE_BYTES], "big") for i in range(0, len(data), _CODE_BYTES))
     whole = len(data) % _CODE_BYTES == 0 and 1 <= len(codes) <= MAX_CODES

@@ -47,7 +47,7 @@ def limits_of(arguments: argparse.Namespace) -> Limits:
     Raises:
         OptionOutOfRange: one is out of range.
     """
-    return Limits(**{name: getattr(arguments, name) for name in Limits.model_fields if name in arguments})
+    return Limits(**{name: getattr(arguments, name) for name in Limits.model_fields})
 
 
 def bind(host: str, port: int) -> socket.socket:
