@@ -1,13 +1,16 @@
-"""What the services' tests share: proxies without an LM, pages in a browser, a certificate for hosts of tests."""
+"""What the services' tests share: proxies without an LM, a service, pages in a browser, a certificate."""
 
 import datetime
+from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from page_fixtures import *  # noqa: F403
+from running_service import serving
 
 from ctwl_protocol import Profile
 from ctwl_protocol.proxy import Proxy, open_proxy
@@ -23,6 +26,13 @@ def small(vanilla: Proxy) -> Proxy:
     """A private profile of few codes, so that scoring takes no time."""
     document = {**vanilla.profile.model_dump(), "code_bits": 10, "name": "org.example.small.1", "key": bytes(32)}
     return Proxy(Profile.model_validate(document), vanilla.tokenizer)
+
+
+@pytest.fixture(scope="module")
+def client(small: Proxy) -> Iterator[httpx.Client]:
+    """A client of a service with the usual limits."""
+    with serving(small) as found:
+        yield found
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,15 @@ from ctwl_services.serve.manifests import Manifests
 from ctwl_services.serve.server import configure
 
 
+def until(condition: Callable[[], object]) -> None:
+    """Wait until something becomes true, which it must within half a minute."""
+    for _ in range(3000):
+        if condition():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it did not happen")
+
+
 class Prompt(uvicorn.Server):
     """A server that looks every few milliseconds whether it is to stop, not ten times a second."""
 
@@ -39,7 +48,7 @@ class Prompt(uvicorn.Server):
 
 @contextmanager
 def started(app: ASGIApp, given: Limits, **told: Any) -> Iterator[tuple[uvicorn.Server, httpx.Client]]:
-    """A server of an app and its client; see :func:`ctwl_services.serve.running.configure`."""
+    """A server of an app and its client; see :func:`ctwl_services.serve.server.configure`."""
     server = Prompt(configure(app, given, **told))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
@@ -70,11 +79,9 @@ def running(
 
 
 @contextmanager
-def serving(
-    proxy: Proxy, manifests: Manifests | None = None, network: Network | None = None, **limits: float
-) -> Iterator[httpx.Client]:
-    """A client of a server of its own."""
-    with running(proxy, manifests, network=network, **limits) as (_, client):
+def serving(proxy: Proxy, manifests: Manifests | None = None, **told: Any) -> Iterator[httpx.Client]:
+    """A client of a server of its own, see :func:`running`."""
+    with running(proxy, manifests, **told) as (_, client):
         yield client
 
 

@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
 
 import httpx
 import pytest
 import recorded_texts
 from document_files import docx, mail
-from running_service import serving
 
 from ctwl_decoder import Decoder
 from ctwl_decoder.words import say
-from ctwl_protocol.proxy import Proxy
 from ctwl_services.serve.detect import Detection
 
 OFFLINE = "org.ctwl.smollm2-135m.1"
 MARKED = recorded_texts.MARKED["texts"][7]
 HUMAN = "Nobody had told her that the road ended at the river, and so she walked on until her shoes were wet. " * 3
-
-
-@pytest.fixture(scope="module")
-def client(small: Proxy) -> Iterator[httpx.Client]:
-    with serving(small) as found:
-        yield found
 
 
 def test_a_finding_has_the_shape_that_plug_ins_read() -> None:

@@ -101,7 +101,6 @@ def test_people_see_a_line_and_operators_what_they_need(client: httpx.Client) ->
         ({"content": b"text"}, 415, "unsupported-type"),
         ({"json": question(), "headers": {"content-encoding": "gzip"}}, 415, "unsupported-type"),
         ({"json": question(), "headers": {"sec-fetch-site": "cross-site"}}, 403, "foreign-origin"),
-        ({"json": question(), "headers": {"origin": "https://evil.example"}}, 403, "foreign-origin"),
         ({"json": question(text="a" * 20_001)}, 413, "input-too-large"),
         ({"json": question(text="a" * (1 << 19))}, 413, "input-too-large"),
     ],

@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
@@ -30,7 +30,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from running_service import running, serving
+from running_service import running, serving, until
 from small_lm import small_proxy
 
 from ctwl_decoder import Decoder, Decoders, Report
@@ -83,23 +83,8 @@ class Gated(Proxy):
 
 
 @pytest.fixture(scope="module")
-def client(small: Proxy) -> Iterator[httpx.Client]:
-    with serving(small) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
 def gated(small: Proxy) -> Gated:
     return Gated(small)
-
-
-def until(condition: Callable[[], object]) -> None:
-    """Wait until something becomes true, which it must within half a minute."""
-    for _ in range(3000):
-        if condition():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it did not happen")
 
 
 def metric(client: httpx.Client, name: str) -> float:
@@ -342,18 +327,6 @@ def test_a_client_that_hangs_up_frees_its_place(gated: Gated) -> None:
         assert metric(client, 'ctwl_requests_total{endpoint="/v1/decode",status="499"}') == 3
 
 
-def test_a_request_that_waits_may_hang_up_too(gated: Gated) -> None:
-    with serving(gated, working=1) as client, ThreadPoolExecutor() as threads, gated.closed():
-        first = threads.submit(client.post, "/v1/decode", json=QUESTION)
-        until(lambda: metric(client, "ctwl_working ") == 1)
-        with connect(client) as impatient:
-            impatient.sendall(request_of(QUESTION))
-            until(lambda: metric(client, "ctwl_waiting ") == 1)
-        until(lambda: metric(client, "ctwl_waiting ") == 0)
-        gated.gate.set()
-        assert first.result().status_code == 200
-
-
 def test_a_server_that_stops_tells_those_who_wait(gated: Gated, capfd: pytest.CaptureFixture[str]) -> None:
     with running(gated) as (server, client), ThreadPoolExecutor() as threads, gated.closed():
         waiting = threads.submit(client.post, "/v1/decode", json=QUESTION)
@@ -562,12 +535,9 @@ def test_reverse_proxies_have_addresses_and_networks(given: str, listens_at: str
     [
         ("*", "0.0.0.0"),
         ("", "0.0.0.0"),
-        ("127.0.0.1,", "0.0.0.0"),
         ("nginx", "0.0.0.0"),
-        ("localhost", "127.0.0.1"),
         ("127.0.0.1:80", "127.0.0.1"),
         ("10.0.0.1/8", "0.0.0.0"),
-        ("10.0.0.0/33", "0.0.0.0"),
         ("::1", "127.0.0.1"),
         ("127.0.0.1", "::1"),
         ("::ffff:127.0.0.1", "::1"),
@@ -665,17 +635,6 @@ def test_the_api_keeps_what_its_schema_promises(vanilla: Proxy, mode: str, c2pa:
 # ---- one proxy LM for many texts ----
 
 
-@contextmanager
-def thread() -> Iterator[ThreadPoolExecutor]:
-    """The thread of a proxy LM."""
-    with ThreadPoolExecutor(1) as found:
-        yield found
-
-
-def turns(proxy: Proxy, thread: ThreadPoolExecutor) -> Turns:
-    return Turns(proxy, thread, lambda positions: None)
-
-
 def cut(proxy: Proxy, characters: int) -> TokenizedVariant:
     text = pydoc_data.topics.topics["specialnames"][:characters]
     return tokenize_variants(text, proxy.tokenizer, proxy.profile)[0]
@@ -684,8 +643,8 @@ def cut(proxy: Proxy, characters: int) -> TokenizedVariant:
 def test_each_of_many_texts_gets_its_own_report(small: Proxy) -> None:
     texts = [HUMAN[i * 97 : i * 97 + 60 + 150 * (i % 4)] for i in range(6)]
     decoder = Decoder(small)
-    with thread() as one, ThreadPoolExecutor(3) as threads:
-        reports = list(threads.map(lambda text: Decoder(small, weigh=turns(small, one)).decode(text), texts))
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(3) as threads:
+        reports = list(threads.map(lambda text: Decoder(small, weigh=Turns(small, one)).decode(text), texts))
     assert reports == [decoder.decode(text) for text in texts]
 
 
@@ -694,11 +653,11 @@ def test_a_short_text_need_not_wait_for_a_long_one(small: Proxy) -> None:
     gated = Gated(small)
     long, short = cut(small, 12_000), cut(small, 120)
     done: list[str] = []
-    with thread() as one, ThreadPoolExecutor() as threads:
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor() as threads:
         with gated.closed():
-            first = threads.submit(lambda: (turns(gated, one)(long), done.append("long")))
+            first = threads.submit(lambda: (Turns(gated, one)(long), done.append("long")))
             until(lambda: gated.sizes)
-            second = threads.submit(lambda: (turns(gated, one)(short), done.append("short")))
+            second = threads.submit(lambda: (Turns(gated, one)(short), done.append("short")))
             until(lambda: one._work_queue.qsize() == 1)
         first.result(), second.result()
     assert done == ["short", "long"]
@@ -706,7 +665,7 @@ def test_a_short_text_need_not_wait_for_a_long_one(small: Proxy) -> None:
 
 def test_a_cancelled_text_leaves_its_blocks_unread(small: Proxy) -> None:
     gated = Gated(small)
-    with thread() as one, ThreadPoolExecutor() as threads:
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor() as threads:
         given_up = threading.Event()
         cancelled = Turns(gated, one, cancelled=given_up)
         with gated.closed():
@@ -716,7 +675,7 @@ def test_a_cancelled_text_leaves_its_blocks_unread(small: Proxy) -> None:
         assert isinstance(waiting.exception(), RequestCancelled)
         with pytest.raises(RequestCancelled):
             cancelled(cut(small, 8000))
-        assert len(turns(gated, one)(cut(small, 600))) == len(cut(small, 600).positions)
+        assert len(Turns(gated, one)(cut(small, 600))) == len(cut(small, 600).positions)
     assert sum(gated.sizes) == LENGTH - small.profile.prefix_length + len(cut(small, 600).positions)
 
 
@@ -724,8 +683,8 @@ def test_an_error_reaches_only_the_caller_whose_text_made_it() -> None:
     proxy = small_proxy()
     good = cut(proxy, 700)
     bad = replace(good, ids=good.ids + 10**6)
-    with thread() as one, ThreadPoolExecutor() as threads:
-        results = [threads.submit(turns(proxy, one), each) for each in (good, bad, good, bad)]
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor() as threads:
+        results = [threads.submit(Turns(proxy, one), each) for each in (good, bad, good, bad)]
         failing = Turns(proxy, one, lambda positions: 1 // 0)
         with pytest.raises(ZeroDivisionError):
             failing(good)
@@ -733,18 +692,11 @@ def test_an_error_reaches_only_the_caller_whose_text_made_it() -> None:
         assert all(isinstance(results[i].exception(), TokenOutOfRange) for i in (1, 3))
 
 
-def test_no_text_is_weighed_after_the_end(small: Proxy) -> None:
-    with thread() as one:
-        assert len(turns(small, one)(cut(small, 0))) == 0
-    with pytest.raises(ServiceClosing):
-        turns(small, one)(cut(small, 600))
-
-
 def test_the_end_ends_the_wait_of_those_in_line(small: Proxy) -> None:
     gated = Gated(small)
-    with thread() as one, ThreadPoolExecutor() as threads:
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor() as threads:
         with gated.closed():
-            waiting = [threads.submit(turns(gated, one), cut(small, 9000)) for _ in range(2)]
+            waiting = [threads.submit(Turns(gated, one), cut(small, 9000)) for _ in range(2)]
             until(lambda: gated.sizes and one._work_queue.qsize() == 1)
             one.shutdown(wait=False, cancel_futures=True)
         assert all(isinstance(each.exception(), ServiceClosing) for each in waiting)

@@ -104,6 +104,7 @@ def test_a_marked_text_gets_two_sentences_and_its_passage(page: Any) -> None:
     lay = page.locator("#verdict, #says, #means").all_text_contents()
     assert not re.search("nonce|record|beacon|code|p-value", " ".join(lay), re.I)
     assert page.locator("#passages").is_visible()
+    assert page.locator("#asks details").count() == 0  # the registry names no detector
     assert not page.locator("#expert").is_visible()
     page.get_by_text("Details for experts").click()
     assert "nonce 2" in page.locator("#expert").inner_text()
@@ -160,13 +161,6 @@ def test_what_cannot_be_read_is_refused_with_its_code(page: Any, tmp_path: Path)
     assert page.locator("#verdict").text_content() == say("short")
 
 
-def test_a_file_is_opened(page: Any, tmp_path: Path) -> None:
-    (tmp_path / "letter.txt").write_text(EXAMPLES["human"], "utf-8")
-    page.locator("#file").set_input_files(tmp_path / "letter.txt")
-    sync_api.expect(page.get_by_role("status")).to_have_text("The words of letter.txt are in the box.")
-    sync_api.expect(page.get_by_label("Text", exact=True)).to_have_value(EXAMPLES["human"])
-
-
 def test_what_is_dropped_is_taken_or_named(page: Any, tmp_path: Path) -> None:
     """By the browser's own drag: a folder and a link come as people drop them."""
     (tmp_path / "folder").mkdir()
@@ -206,13 +200,13 @@ def test_what_is_dropped_is_taken_or_named(page: Any, tmp_path: Path) -> None:
     sync_api.expect(status).to_contain_text("It is a PDF")
 
 
-def test_words_of_documents_are_read_and_no_tags(page: Any, tmp_path: Path) -> None:
+def test_words_of_files_are_read_and_no_tags(page: Any, tmp_path: Path) -> None:
     text = EXAMPLES["marked"].strip()
     box, status = page.get_by_label("Text", exact=True), page.get_by_role("status")
     letter = message_from_bytes(mail(text, "base64"), policy=default)
     letter.add_attachment(b"%PDF-1.7", maintype="application", subtype="pdf", filename="more.pdf")
     kinds = of_all_kinds(text) | {"letter.eml": letter.as_bytes()}
-    for name in ("letter.docx", "letter.odt", "letter.epub", "letter.html", "letter.eml"):
+    for name in ("letter.txt", "letter.docx", "letter.odt", "letter.epub", "letter.html", "letter.eml"):
         (tmp_path / name).write_bytes(kinds[name])
         box.fill("")
         page.locator("#file").set_input_files(tmp_path / name)
@@ -292,11 +286,6 @@ def test_where_a_signpost_leads_nothing_is_sent_and_the_words_are_shown_before_t
         assert page.evaluate("navigator.clipboard.readText()") == passage
     told = "The words are copied" if clipboard else "did not let the words be copied"
     assert told in asked.get_by_role("status").inner_text()
-
-
-def test_without_a_signpost_there_is_nobody_to_ask(page: Any) -> None:
-    read(page, EXAMPLES["marked"]).wait_for()
-    assert page.locator("#asks details").count() == 0
 
 
 def test_all_words_are_in_the_file(opened: Callable[..., Any], tmp_path: Path) -> None:
