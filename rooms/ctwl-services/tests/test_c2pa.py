@@ -1,6 +1,6 @@
 """C2PA: the entry for its list of algorithms, and its Soft Binding Resolution API in front of a real server.
 
-The shapes of the answers and the examples are those of the API's OpenAPI document, version 2.4.0.
+The answers and the examples are those of the API's OpenAPI document, version 2.4.0.
 """
 
 from __future__ import annotations
@@ -43,25 +43,6 @@ CODE = Beacon(700, 9, 21).code
 MANIFEST = "urn:c2pa:F9168C5E-CEB2-4FAA-B6BF-329BF39FA1E4"  # the API's own example
 ENDPOINT = "https://c2pa.example.org/v1"
 SCHEMA_VARIABLE = "CTWL_C2PA_SCHEMA"
-
-MATCH = {
-    "type": "object",
-    "properties": {
-        "manifestId": {"type": "string"},
-        "endpoint": {"type": "string"},
-        "similarityScore": {"type": "integer", "minimum": 0, "maximum": 100},
-    },
-    "required": ["manifestId"],
-}
-RESULT = {"type": "object", "properties": {"matches": {"type": "array", "items": MATCH}}}
-# The document also asks each item for a field "watermarks" or "fingerprints", which belongs a level higher.
-ALGORITHM = {"type": "object", "properties": {"alg": {"type": "string"}}, "required": ["alg"]}
-ALGORITHMS = {
-    "properties": {
-        "watermarks": {"type": "array", "items": ALGORITHM},
-        "fingerprints": {"type": "array", "items": ALGORITHM},
-    }
-}
 
 
 def binding(*codes: int, **changes: Any) -> dict[str, Any]:
@@ -132,7 +113,6 @@ def client(vanilla: Proxy, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 def matches(answer: httpx.Response) -> list[dict[str, Any]]:
     assert answer.status_code == 200, answer.text
-    jsonschema.validate(answer.json(), RESULT)
     return answer.json()["matches"]  # type: ignore[no-any-return]
 
 
@@ -140,8 +120,8 @@ WHOLE = [{"manifestId": MANIFEST, "endpoint": ENDPOINT}]
 
 
 def test_the_supported_algorithms(client: httpx.Client) -> None:
+    """The document also asks each of them for a field "watermarks" or "fingerprints", which belongs a level higher."""
     answer = client.get("/services/supportedAlgorithms")
-    jsonschema.validate(answer.json(), ALGORITHMS)
     assert answer.status_code == 200 and answer.json() == {"watermarks": [{"alg": ALG}]}
 
 
