@@ -272,7 +272,10 @@ def test_a_refusal_that_comes_before_the_question_is_sent_is_heard() -> None:
 
 
 def test_an_answer_is_not_unpacked() -> None:
-    reply = asked(sending(http(gzip.compress(b" " * (1 << 24)), "200 OK", "content-encoding: gzip")))
+    answer = Answer(provider=700, outcome="none", basis=("watermark",), error_rate=0.5, measured=False)
+    plain = answer.model_dump_json().encode()
+    assert asked(sending(http(plain))).outcome == "none"
+    reply = asked(sending(http(gzip.compress(plain), "200 OK", "content-encoding: gzip")))
     assert (reply.outcome, reply.code) == ("no-answer", "answer-malformed")
 
 
