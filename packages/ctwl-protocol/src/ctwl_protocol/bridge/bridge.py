@@ -192,7 +192,7 @@ class Bridge:
         if place >= 0:
             # Cut off from the tail: the tail is settled, and the token reads as it does alone.
             alone = self.alone(token)
-            return Step.between(tail, known.paths[place] + alone.settled, alone.tail)
+            return Step.to(alone.tail, known.paths[place] + alone.settled)
         step = grow(tail, self.vocabulary[token] or b"", self.proxy.tokenizer, self.breaks)
         return step._replace(tail=self._same(step.tail))
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 from ..proxy.tokenizer import ProxyTokenizer
 from ..text.normalization import DELETED, WHITE_SPACE, normalize_within
 from ..text.splitting import SplittingRule, build_splitter
-from .continuations import Continuations, Path, common_prefix_length
+from .continuations import Continuations, Path
 
 MAX_TAIL = 256
 """Characters of a tail without a cut; a longer tail is cut by force. Chosen by hand: longer than any word; a larger
@@ -142,24 +141,16 @@ class Step(NamedTuple):
         tail: the tail after it.
         settled: proxy tokens that it settles.
         now: these and the tokens of the tail after it.
-        same: how many of ``now`` were the tokens of the tail before it.
     """
 
     tail: Tail
     settled: Path
     now: Path
-    same: int
 
     @classmethod
-    def between(cls, before: Tail, settled: Path, after: Tail) -> Step:
-        """The step from one tail to another."""
-        now = settled + after.tokens
-        return cls(after, settled, now, common_prefix_length(before.tokens, now))
-
-    def shown(self) -> Iterator[tuple[Path, int]]:
-        """The tokens that were not there before, the first one first: the path to each, and the token."""
-        for depth in range(self.same, len(self.now)):
-            yield self.now[:depth], self.now[depth]
+    def to(cls, tail: Tail, settled: Path = ()) -> Step:
+        """The step to a tail."""
+        return cls(tail, settled, settled + tail.tokens)
 
 
 @dataclass(slots=True)
@@ -222,7 +213,7 @@ def grow(before: Tail, data: bytes, tokenizer: ProxyTokenizer, table: NDArray[np
     """
     text, pending = append_normalized(before, data)
     if text == before.text:
-        return Step.between(before, (), Tail(text, before.tokens, pending, begun=before.begun))
+        return Step.to(Tail(text, before.tokens, pending, begun=before.begun))
     cut = _last_cut(text, table)
     tokens, *rest = tokenizer.encode_within([text, text[cut:]] if cut else [text])
     settled: list[int] = []
@@ -233,7 +224,7 @@ def grow(before: Tail, data: bytes, tokenizer: ProxyTokenizer, table: NDArray[np
     elif whole > MAX_TAIL:
         settled, tokens, text = _force(tokens, text, tokenizer)
     after = Tail(text, tuple(tokens), pending, begun=before.begun or len(text) < whole)
-    return Step.between(before, tuple(settled), after)
+    return Step.to(after, tuple(settled))
 
 
 def _last_cut(tail: str, table: NDArray[np.bool_]) -> int:
