@@ -92,8 +92,6 @@ def test_it_reads_what_carries_one_code_as_a_whole(about: str) -> None:
 
 
 def test_it_reads_the_vectors_of_one_code() -> None:
-    if not (VECTORS / "read-one-code.json").exists():
-        pytest.skip("this family is not there")
     short = [test for test in vectors_of("read-one-code") if 0 < len(test["input"].get("text", "")) < 80]
     assert short
     for test in short[:3]:

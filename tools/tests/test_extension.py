@@ -60,6 +60,8 @@ PAGES = {
     "signpost": f"<!doctype html><meta charset='utf-8'><h1>Essay</h1>{paragraphs(RECORDED.read_text('utf-8'))}",
     "empty": "<!doctype html><meta charset='utf-8'><img alt='' src='data:,'>",
 }
+MARKED = "[...CSS.highlights.get('ctwl-passage')].map(String).join('')"
+"""What is coloured on a page."""
 
 
 def test_the_zip_is_the_same_each_time_and_asks_for_nothing_but_the_tab() -> None:
@@ -154,7 +156,7 @@ def test_the_main_text_of_a_page_is_read_and_marked(browser: Browser, opened: An
             report.p_value, rel=1e-9
         )
         assert popup.complaints() == []
-        marked = page.evaluate("[...CSS.highlights.get('ctwl-passage')].map(String).join('')")
+        marked = page.evaluate(MARKED)
         assert marked == EXAMPLES["marked"].replace("\n\n", "")
         popup.click("clear")
         popup.wait_until("document.getElementById('clear').hidden")
@@ -216,7 +218,7 @@ def test_what_is_not_seen_is_not_read_and_the_page_stays_as_it_was(opened: Any, 
     text = page.evaluate("ctwl.collect(true).text")
     assert text == EXAMPLES["marked"]
     assert page.evaluate("(text) => ctwl.mark(text, [{ start: 2, end: 40 }, { start: 60, end: 70 }])", text)
-    marked = page.evaluate("[...CSS.highlights.get('ctwl-passage')].map(String).join('')")
+    marked = page.evaluate(MARKED)
     assert marked == (text[2:40] + text[60:70]).replace("\n", "")
     assert page.content() == before
 
@@ -275,5 +277,5 @@ def test_firefox_reads_a_page_and_marks_its_passage(site: str, tmp_path: Path) -
     with firefox_with(tmp_path / "extension.zip", tmp_path / "profile") as browser:
         browser.go(f"{site}/article.html")
         assert browser.press() == ["1", say("found-whole")]
-        marked = browser.evaluate("return [...CSS.highlights.get('ctwl-passage')].map(String).join('')")
+        marked = browser.evaluate(f"return {MARKED}")
         assert marked == EXAMPLES["marked"].replace("\n\n", "")

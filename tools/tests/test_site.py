@@ -33,11 +33,12 @@ class Loader(yaml.SafeLoader):  # type: ignore[misc]  # yaml has no types
 Loader.add_multi_constructor("tag:yaml.org,2002:python/", lambda loader, suffix, node: suffix)
 
 
+CONFIG = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), Loader)
+
+
 def navigation() -> list[str]:
     """Every page that the navigation names, as a path in the repository."""
-
-    config = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), Loader)
-    return [docs_site.in_repository(leaf) for leaf in docs_site._leaves(docs_site.with_folders(config["nav"]))]
+    return [docs_site.in_repository(leaf) for leaf in docs_site._leaves(docs_site.with_folders(CONFIG["nav"]))]
 
 
 def anchors(page: Path) -> set[str]:
@@ -135,6 +136,5 @@ def test_figures_load_nothing_from_elsewhere() -> None:
 
 def test_a_page_of_the_site_loads_nothing_from_elsewhere() -> None:
     """The theme would fetch fonts, the script that draws diagrams, and the numbers of a repository that it knows."""
-    config = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), Loader)
-    assert config["theme"]["font"] is False and "repo_url" not in config
+    assert CONFIG["theme"]["font"] is False and "repo_url" not in CONFIG
     assert [name_of(page) for page in PAGES if "```mermaid" in page.read_text(encoding="utf-8")] == []

@@ -32,14 +32,19 @@ from ctwl_engines.llama_cpp.server import main as serve
             "--share changes nothing under delta; leave it out, or set --strategy to race",
         ),
         (["--seed", "1.5", "hello"], "--seed is '1.5'; it must be a whole number, at least 0"),
-        (["--prompt-file", "none.txt"], "option-out-of-range: cannot read the prompt from none.txt: No such file"),
-        (["--prompt-file", "none.txt"], 'name a UTF-8 text file, or give the prompt itself: ctwl-encode "The harvest'),
-        (["--user", "5", "--keys", "none.keys", "hello"], "key-file-malformed: cannot read none.keys: No such file"),
+        (
+            ["--prompt-file", "none.txt"],
+            "option-out-of-range: cannot read the prompt from none.txt: No such file or directory; "
+            'name a UTF-8 text file, or give the prompt itself: ctwl-encode "The harvest',
+        ),
+        (
+            ["--user", "5", "--keys", "none.keys", "hello"],
+            "key-file-malformed: cannot read none.keys: No such file; to make keys: ctwl-encode --new-keys FILE",
+        ),
         ([""], "the prompt is empty; give at least a word\n"),
         (["--provider", "1024", "hello"], "field-out-of-range: "),
         (["--profile", "org.nobody.1", "hello"], "profile-unknown: "),
         (["--profile", "x" * 5000, "hello"], "profile-unknown: "),
-        (["--user", "5", "--keys", "none.keys", "hello"], "to make keys: ctwl-encode --new-keys FILE"),
     ],
 )
 def test_a_wrong_option_is_named_as_typed(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

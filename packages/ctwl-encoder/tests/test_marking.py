@@ -1,11 +1,12 @@
 """A batch is marked as each of its texts is by hand, whatever comes, goes and goes back."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from by_hand import WORDS, TextByHand, made_logits, positions_of
+from by_hand import WORDS, TextByHand, longest_tokens, made_logits, positions_of
 from many_scripts import TEXT
 from transformers import PreTrainedTokenizerFast
 
@@ -25,6 +26,25 @@ TWO = Payload.of(Record(next(one for one in LAYOUTS if one.codes == 2 and not on
 PAYLOADS = (Payload((5,)), Payload((77,)), TWO)
 
 
+def marked_steps(
+    marker: Marker, texts: list[int], by_hand: list[TextByHand], ids: list[int], device: torch.device | None
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """The logits of each step, as marked by hand, and as marked on a device, or on the host.
+
+    Three texts are written, each a token further on than the one before.
+    """
+    for step in range(len(ids) - 2):
+        logits = made_logits(marker.bridge, 3, step)
+        expected = np.stack([text.mark(row) for text, row in zip(by_hand, logits, strict=True)])
+        found: Any = logits.copy() if device is None else torch.tensor(logits, device=device)
+        marker.mark(texts, found)
+        yield logits, expected, found if device is None else found.cpu().numpy()
+        new = ids[step : step + 3]
+        marker.extend(texts, new)
+        for text, token in zip(by_hand, new, strict=True):
+            text.extend(token)
+
+
 @pytest.mark.parametrize("on_host", [True, False])
 @pytest.mark.parametrize("strategy", [strategy for strategy in Strategy if strategy.keeps_distribution])
 def test_a_step_gives_the_chances_that_it_gives_by_hand(
@@ -41,19 +61,10 @@ def test_a_step_gives_the_chances_that_it_gives_by_hand(
     texts = [marker.start(payload, share) for payload, share in zip(PAYLOADS, shares, strict=True)]
     by_hand = [TextByHand(bridge, strategy, *both) for both in zip(PAYLOADS, shares, strict=True)]
     changed = 0
-    for step in range(len(ids) - 2):
-        logits = made_logits(bridge, 3, step)
-        expected = np.stack([text.mark(row) for text, row in zip(by_hand, logits, strict=True)])
-        found: Any = logits.copy() if on_host else torch.tensor(logits, device=device)
-        marker.mark(texts, found)
-        found = found if on_host else found.cpu().numpy()
+    for logits, expected, found in marked_steps(marker, texts, by_hand, ids, None if on_host else device):
         # NumPy's softmax and torch's differ in the last bits, which a race multiplies.
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-3)
         changed += int((expected != logits).any(axis=1).sum())
-        new = ids[step : step + 3]
-        marker.extend(texts, new)
-        for text, token in zip(by_hand, new, strict=True):
-            text.extend(token)
     assert changed > len(ids)
 
 
@@ -66,16 +77,9 @@ def test_delta_is_that_by_hand(bridge: Bridge, smollm2: tuple[Any, Any], device:
     texts = [marker.start(payload, 1.5 + row) for row, payload in enumerate(PAYLOADS)]
     by_hand = [TextByHand(bridge, Strategy.DELTA, payload, 1.5 + row) for row, payload in enumerate(PAYLOADS)]
     changed = 0
-    for step in range(13):  # a mark begins behind ten tokens
-        logits = made_logits(bridge, 3, step)
-        expected = np.stack([text.mark(row) for text, row in zip(by_hand, logits, strict=True)])
-        found = torch.tensor(logits, device=device)
-        marker.mark(texts, found)
-        np.testing.assert_array_equal(found.cpu().numpy(), expected)
+    for logits, expected, found in marked_steps(marker, texts, by_hand, ids[:15], device):  # marks begin behind ten
+        np.testing.assert_array_equal(found, expected)
         changed += int((expected != logits).any(axis=1).sum())
-        marker.extend(texts, ids[step : step + 3])
-        for text, token in zip(by_hand, ids[step : step + 3], strict=True):
-            text.extend(token)
     assert changed > 6
     assert set(marker.texts.of(texts[0]).marked.hit.tolist()) == {0.0, 1.0}
 
@@ -124,13 +128,7 @@ def test_a_batch_reads_its_texts_as_each_is_read_alone(every_bridge: Bridge, ste
     marker = DeviceMarker(bridge, Strategy.RACE)
     if warm:
         marker.warm_up(len(bridge.vocabulary), torch.device("cpu"))
-    vocabulary = {data: token for token, data in enumerate(bridge.vocabulary) if data}
-    longest, data = max(map(len, vocabulary)), (TEXT * 4).encode()
-    pieces, at = list[int](), 0
-    while at < len(data):
-        length = next(n for n in range(min(longest, len(data) - at), 0, -1) if data[at : at + n] in vocabulary)
-        pieces.append(vocabulary[data[at : at + length]])
-        at += length
+    pieces = longest_tokens(bridge, TEXT * 4)
 
     def begun(payload: Payload) -> tuple[int, list[int], Payload]:
         return marker.start(payload, 0.3), [], payload

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from by_hand import positions_of
+from by_hand import longest_tokens, positions_of
 
 from ctwl_decoder import Decoder
 from ctwl_encoder import Bridge, CTWLWatermarkingConfig, Encoder
@@ -130,7 +130,7 @@ def test_what_goes_on_has_a_nonce_that_a_reader_looks_for(toy: Encoder) -> None:
 def test_the_nonce_of_a_marked_text_is_read_from_it(bridge: Bridge) -> None:
     marker, rng, right = HostMarker(bridge, Strategy.RACE), torch.Generator().manual_seed(1), 0
     for nonce in (0, 17, 63):
-        payload, tokens = Payload((Beacon(42, 3, nonce).code,)), bridge_tokens(bridge, SAID)
+        payload, tokens = Payload((Beacon(42, 3, nonce).code,)), longest_tokens(bridge, SAID)
         text = marker.start(payload, 0.5, tokens)
         for _ in range(60):
             logits = torch.randn(1, len(bridge.vocabulary), generator=rng) * 3
@@ -143,21 +143,10 @@ def test_the_nonce_of_a_marked_text_is_read_from_it(bridge: Bridge) -> None:
     assert right == 3
 
 
-def bridge_tokens(bridge: Bridge, text: str) -> list[int]:
-    """The text by the vocabulary's longest tokens."""
-    known = {data: token for token, data in enumerate(bridge.vocabulary) if data}
-    data, found = text.encode(), list[int]()
-    while data:
-        length = next(n for n in range(len(data), 0, -1) if data[:n] in known)
-        found.append(known[data[:length]])
-        data = data[length:]
-    return found
-
-
 def test_a_text_so_far_reads_as_its_tokens_one_by_one(bridge: Bridge) -> None:
     """And it takes milliseconds, however long the prompt is."""
     marker, payload = HostMarker(bridge, Strategy.RACE), Payload((77,))
-    tokens = bridge_tokens(bridge, SAID)
+    tokens = longest_tokens(bridge, SAID)
     one_by_one = marker.start(payload, 0.5)
     for token in tokens:
         marker.extend([one_by_one], [token])

@@ -82,12 +82,6 @@ def test_another_passphrase_or_purpose_opens_nothing() -> None:
         secret_file.unlock(LOCKED, "open sesame", "test/2")
 
 
-def test_no_passphrase_is_an_error_where_nobody_can_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(environment.PASSPHRASE.name, raising=False)
-    with pytest.raises(PassphraseMissing, match=environment.PASSPHRASE.name):
-        secret_file.ask_passphrase("it")
-
-
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, len(LOCKED) - 1), st.integers(1, 255))
 def test_an_altered_file_is_refused(place: int, change: int) -> None:

@@ -70,7 +70,7 @@ def test_a_locked_profile_stays_locked_without_its_passphrase(tmp_path: Path, mo
     with pytest.raises(KeyFileLocked, match=r"mine\.ctwl"):
         get_profile(path)
     monkeypatch.delenv(environment.PASSPHRASE.name)
-    with pytest.raises(PassphraseMissing):
+    with pytest.raises(PassphraseMissing, match=environment.PASSPHRASE.name):
         get_profile(path)
 
 

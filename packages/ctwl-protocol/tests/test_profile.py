@@ -77,9 +77,10 @@ def test_arbitrary_bytes_never_crash_the_reader(data: bytes) -> None:
         Profile.from_bytes(data)
 
 
-def test_an_unknown_name_says_which_there_are() -> None:
-    with pytest.raises(ProfileUnknown, match=r"org\.ctwl\.gpt2\.1"):
-        get_profile("org.ctwl.nothing.1")
+@pytest.mark.parametrize("name", ["org.ctwl.nothing.1", "x" * 5000, "a\0b"], ids=["unknown", "too long", "zero"])
+def test_a_name_of_no_profile_and_no_file_says_which_there_are(name: str) -> None:
+    with pytest.raises(ProfileUnknown, match=r"published: org\.ctwl\.gpt2\.1"):
+        get_profile(name)
 
 
 def test_the_vanilla_twin_differs_in_name_key_and_proxy_only() -> None:

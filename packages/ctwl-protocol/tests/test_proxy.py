@@ -23,7 +23,6 @@ from ctwl_protocol import Profile, get_profile
 from ctwl_protocol.errors import (
     DeviceUnavailable,
     FileUnwritable,
-    ProfileUnknown,
     ProxyDigestMismatch,
     ProxyMalformed,
     ProxyNotFound,
@@ -112,9 +111,12 @@ def test_without_a_proxy_lm_every_token_weighs_the_same() -> None:
 
 
 @pytest.mark.parametrize("token", [-1, 49152])
-def test_ids_outside_the_vocabulary_are_refused(offline_proxy: Proxy, token: int) -> None:
+def test_ids_outside_the_vocabulary_are_refused(token: int) -> None:
+    proxy = small_proxy()
     with pytest.raises(TokenOutOfRange):
-        offline_proxy.weights(np.full((1, 10), token))
+        proxy.weights(np.full((1, 10), token))
+    with pytest.raises(TokenOutOfRange):
+        proxy.rivals(np.full(30, token))
 
 
 def test_a_corrupt_cache_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -429,9 +431,3 @@ def test_what_is_nowhere_is_fetched_by_the_command_that_the_error_names(
         document["proxy"]["source"] = source
     with pytest.raises(ProxyNotFound, match=says):
         find_files(Profile.model_validate(document))
-
-
-@pytest.mark.parametrize("name", ["x" * 5000, "a\0b"])
-def test_a_name_that_no_file_can_have_is_no_profile(name: str) -> None:
-    with pytest.raises(ProfileUnknown, match="published"):
-        get_profile(name)

@@ -15,12 +15,10 @@ from ctwl_protocol.registry import Envelope, bundled, keys
 from ctwl_protocol.registry.store import save_trusted
 
 REFUSED: dict[str, tuple[str, Callable[[Any], list[Any]]]] = {
-    "a registry signed by a wrong key": ("threshold-not-met", lambda it: [it.next_registry(signers="w")]),
     "the bundled test root over a production one": (
         "threshold-not-met",
         lambda it: [bundled().registry_bytes, bundled().root_bytes],
     ),
-    "a root left out": ("root-out-of-sequence", lambda it: [None, it.next_root(version=3)]),
     "a good root is not kept where a later one is refused": (
         "root-out-of-sequence",
         lambda it: [None, it.next_root(), it.next_root(version=4)],
@@ -29,12 +27,6 @@ REFUSED: dict[str, tuple[str, Callable[[Any], list[Any]]]] = {
         "threshold-not-met",
         lambda it: [it.next_registry(signers="w"), it.next_root()],
     ),
-    "a newer registry that has expired too": (
-        "registry-expired",
-        lambda it: [it.next_registry(issued=it.now - 2, expires=it.now)],
-    ),
-    "an entry removed at the end": ("entry-removed", lambda it: [it.next_registry(entries=it.registry["entries"][:1])]),
-    "an envelope with more behind it": ("envelope-malformed", lambda it: [it.next_registry() + b"\xc0"]),
 }
 """The status code that refuses each, and what is offered, a registry and then roots."""
 

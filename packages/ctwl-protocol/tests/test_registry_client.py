@@ -37,18 +37,6 @@ def test_a_registry_without_entries_has_none_whatever_was_asked_before() -> None
     assert empty.provider(42) is None and empty.model(42, 3) is None and empty.beacons() == []
 
 
-def test_the_bundled_registry_has_its_examples() -> None:
-    listed = bundled().registry
-    trials, last, seventh, retired = (listed.provider(code) for code in (0, 42, 7, 13))
-    assert trials and "nobody" in trials.name
-    assert last and last.name == "Example Forty-Two"
-    assert [pair for pair in listed.beacons() if pair[0] == 42] == [(42, 0), (42, 1), (42, 2), (42, 3)]
-    assert {code for code, _ in listed.beacons()} == {*range(21), 42}
-    assert retired and retired.state == "retired" and retired.models
-    assert seventh and len(seventh.epochs) == 2
-    assert [listed.epoch(7, epoch.since) for epoch in seventh.epochs] == [1, 2]
-
-
 def test_without_a_stored_state_the_bundled_one_is_trusted(tmp_path: Path) -> None:
     assert load_trusted(tmp_path) == bundled()
 
@@ -121,12 +109,6 @@ def test_a_state_that_was_damaged_is_not_used(refused: Any, repository: Any) -> 
         path.write_bytes(damaged)
         with refused("registry-state-malformed", match="remove the file"):
             load_trusted(repository.folder)
-
-
-def test_a_state_that_cannot_be_read_is_an_error(refused: Any, tmp_path: Path) -> None:
-    (tmp_path / "trusted.state").mkdir()
-    with refused("registry-unreadable"):
-        load_trusted(tmp_path)
 
 
 def test_a_folder_that_cannot_be_made_is_an_error(repository: Any, tmp_path: Path) -> None:

@@ -31,17 +31,7 @@ def test_what_counts_by_an_owners_name_counts_every_spelling() -> None:
     assert [entry.owner for entry in registry.certificates_of("Alice")] == ["Alice"]
 
 
-@pytest.mark.parametrize(
-    "names",
-    [
-        ("Muller", "Müller"),
-        ("Example 1", "Example 2"),
-        ("Fail", "Fall"),
-        ("FAIL", "FALL"),
-        ("नमस्ते", "नमस्ता"),
-        ("Kafe", "Kaffee"),
-    ],
-)
+@pytest.mark.parametrize("names", [("Fail", "Fall"), ("FAIL", "FALL"), ("नमस्ते", "नमस्ता"), ("Kafe", "Kaffee")])
 def test_other_names_do_not_look_alike(names: tuple[str, str]) -> None:
     assert looks(check_name(names[0])).isdisjoint(looks(check_name(names[1])))
 

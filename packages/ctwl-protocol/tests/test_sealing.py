@@ -101,9 +101,6 @@ def test_keys_come_back_from_their_file(tmp_path: Path, quick_scrypt: None) -> N
     assert secret not in path.read_bytes()
     with pytest.raises(KeyFileLocked):
         ProviderKeys.load(path, "open")
-
-
-def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(KeyFileMalformed, match="cannot read"):
         ProviderKeys.load(tmp_path / "none", "x")
 

@@ -11,7 +11,7 @@ from small_lm import LLAMA, made
 
 from ctwl_protocol import get_profile
 from ctwl_protocol.errors import ProxyDigestMismatch, ProxyMalformed
-from ctwl_protocol.profile import GPT2, ProxyModel
+from ctwl_protocol.profile import GPT2, Llama, ProxyModel
 from ctwl_protocol.proxy import load_tensors
 from ctwl_protocol.proxy.gguf import write_tensors
 from ctwl_protocol.proxy.tensors import read_tensors, tensor_shapes, tensors_digest
@@ -64,29 +64,29 @@ def close(writer: gguf.GGUFWriter) -> None:
     writer.close()
 
 
-@pytest.mark.parametrize("tied", [True, False])
-def test_a_llama_file_gives_the_tensors_that_it_was_made_of(tmp_path: Path, tied: bool) -> None:
-    architecture = LLAMA.model_copy(update={"tied": tied})
-    tensors, names = made(architecture), gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, 2)
-    writer = writer_of(tmp_path / "small.gguf", "llama")
-    for name, tensor in tensors.items():
-        heads = {"q_proj": 6, "k_proj": 3}.get(name.split(".")[-2])
-        if heads:  # LlamaModel.permute of llama.cpp
-            tensor = tensor.reshape(heads, 2, -1, 48).swapaxes(1, 2).reshape(tensor.shape)  # noqa: PLW2901
-        writer.add_tensor(names.get_name(name, (".weight",)), np.ascontiguousarray(tensor))
-    close(writer)
-    write_tensors(tmp_path / "small.gguf", tmp_path / "small.safetensors", architecture)
-    assert tensors_digest(read_tensors(tmp_path / "small.safetensors")) == tensors_digest(tensors)
+def as_converted(name: str, tensor: np.ndarray) -> np.ndarray:
+    """A tensor as llama.cpp's converter lays it out."""
+    part = name.split(".")[-2]
+    if heads := {"q_proj": 6, "k_proj": 3}.get(part):  # its LlamaModel.permute
+        return tensor.reshape(heads, 2, -1, 48).swapaxes(1, 2).reshape(tensor.shape)
+    return np.ascontiguousarray(tensor.T) if part.startswith("c_") else tensor
 
 
-def test_a_gpt2_file_gives_the_tensors_that_it_was_made_of(tmp_path: Path) -> None:
-    architecture = GPT2(layers=2, heads=6, width=48, positions=64, rows=50, norm_epsilon=(1, 100_000))
-    tensors, names = made(architecture), gguf.get_tensor_name_map(gguf.MODEL_ARCH.GPT2, 2)
-    writer = writer_of(tmp_path / "small.gguf", "gpt2")
+@pytest.mark.parametrize(
+    "architecture",
+    [
+        LLAMA,
+        LLAMA.model_copy(update={"tied": False}),
+        GPT2(layers=2, heads=6, width=48, positions=64, rows=50, norm_epsilon=(1, 100_000)),
+    ],
+    ids=["llama", "untied llama", "gpt2"],
+)
+def test_a_file_gives_the_tensors_that_it_was_made_of(tmp_path: Path, architecture: GPT2 | Llama) -> None:
+    family, tensors = architecture.family, made(architecture)
+    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH[family.upper()], 2)
+    writer = writer_of(tmp_path / "small.gguf", family)
     for name, tensor in tensors.items():
-        linear = name.split(".")[-2].startswith("c_") and tensor.ndim == 2
-        written = np.ascontiguousarray(tensor.T) if linear else tensor
-        writer.add_tensor(names.get_name(name, (".weight", ".bias")), written)
+        writer.add_tensor(names.get_name(name, (".weight", ".bias")), as_converted(name, tensor))
     close(writer)
     write_tensors(tmp_path / "small.gguf", tmp_path / "small.safetensors", architecture)
     assert tensors_digest(read_tensors(tmp_path / "small.safetensors")) == tensors_digest(tensors)
