@@ -123,11 +123,6 @@ def opened(browser: Browser, site: str) -> Iterator[Any]:
         page.close()
 
 
-@pytest.fixture(scope="module")
-def decoder() -> Decoder:
-    return Decoder.open(OFFLINE, registry=bundled())
-
-
 @contextmanager
 def pressed(browser: Browser, page: Any) -> Iterator[Any]:
     """The popup of the extension's button, when it has read the page."""
@@ -143,7 +138,7 @@ def action(popup: Any, what: str) -> Any:
 
 
 @in_chromium
-def test_the_main_text_of_a_page_is_read_and_marked(browser: Browser, opened: Any, decoder: Decoder) -> None:
+def test_the_main_text_of_a_page_is_read_and_marked(browser: Browser, opened: Any) -> None:
     page = opened("article")
     with pressed(browser, page) as popup:
         assert popup.text("verdict") == say("found-whole")
@@ -151,7 +146,7 @@ def test_the_main_text_of_a_page_is_read_and_marked(browser: Browser, opened: An
         assert "main text of this page" in popup.text("source")
         assert action(popup, "BadgeText") == "1"
         assert action(popup, "Title") == popup.text("verdict")
-        report = decoder.decode(EXAMPLES["marked"], score="light")
+        report = Decoder.open(OFFLINE, registry=bundled()).decode(EXAMPLES["marked"], score="light")
         assert float(popup.evaluate("document.getElementById('result').dataset.p")) == pytest.approx(
             report.p_value, rel=1e-9
         )

@@ -11,7 +11,7 @@ import help_page
 import pytest
 import yaml
 from distributions import SOURCES
-from docs_site import DOCS, FORGE, ROOT, pages, rewritten, slug, spec_parts
+from docs_site import DOCS, FORGE, ROOT, pages, rewritten, slug
 
 from ctwl_decoder.words import say
 from ctwl_protocol.numbers import NUMBERS
@@ -51,12 +51,6 @@ def anchors(page: Path) -> set[str]:
 
 def test_every_page_is_in_the_navigation_once() -> None:
     assert sorted(navigation()) == sorted(pages())
-
-
-def test_the_specification_comes_whole_and_in_order() -> None:
-    parts = spec_parts()
-    assert parts[0] == "spec/README.md"
-    assert set(parts) == {name_of(file) for file in (ROOT / "spec").glob("*.md")}
 
 
 @pytest.mark.parametrize("page", MARKDOWN, ids=name_of)

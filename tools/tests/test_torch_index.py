@@ -1,7 +1,6 @@
 """Which index torch comes from: one that answers, and none that does not."""
 
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,16 +8,10 @@ import torch_index
 from running_service import serving_files
 
 
-@pytest.fixture
-def index(tmp_path: Path) -> Iterator[str]:
-    """An index that has torch."""
+def test_an_index_that_answers_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "torch").mkdir()
-    with serving_files(tmp_path) as address:
-        yield address
-
-
-def test_an_index_that_answers_is_named(index: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert torch_index.main(index) == 0
+    with serving_files(tmp_path) as index:
+        assert torch_index.main(index) == 0
     assert capsys.readouterr().out == f"--index-url {index}\n"
 
 

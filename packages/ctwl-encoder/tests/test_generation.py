@@ -291,12 +291,6 @@ def test_options_out_of_range_are_refused_before_any_work(
         toy.generate(**{"prompts": "Hello", "provider": 1, "version": 1, **options})
 
 
-def test_a_text_too_short_for_its_record_is_warned_of_before_it_is_written(toy: Encoder) -> None:
-    needed = needed_tokens(toy.proxy.profile, Strategy.RACE)
-    with pytest.warns(ShortText, match=f"about {needed} tokens"):
-        toy.generate("The harvest", 1, 1, max_new_tokens=20)
-
-
 @pytest.mark.parametrize(
     ("sampling", "chosen"),
     [({}, "race"), ({"temperature": 0.3}, "race"), ({"temperature": 0}, "delta"), ({"num_beams": 4}, "delta")],

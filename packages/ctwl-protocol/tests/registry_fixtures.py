@@ -120,11 +120,6 @@ def repository(tmp_path: Path) -> Repository:
 
 
 @pytest.fixture(scope="session")
-def make_provider() -> Any:
-    return provider
-
-
-@pytest.fixture(scope="session")
 def refused() -> Any:
     """``with refused(code, match):`` the block ends in the registry's error of this code."""
 

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 from bundled_registry import make
+from registry_fixtures import DAY, provider
 
 from ctwl_protocol import environment
 from ctwl_protocol.errors import FileUnwritable, RegistryError
 from ctwl_protocol.registry import bundled, keys, load_trusted, store, update_trusted
 from ctwl_protocol.registry.workflow import begin
-
-DAY = 86_400
 
 
 def test_the_bundled_registry_is_the_one_that_its_command_makes() -> None:
@@ -57,8 +56,8 @@ def test_a_user_without_a_home_is_told_what_to_set(refused: Any, monkeypatch: py
         load_trusted()
 
 
-def test_a_next_version_is_taken(repository: Any, make_provider: Any) -> None:
-    offered = repository.next_registry(make_provider(44))
+def test_a_next_version_is_taken(repository: Any) -> None:
+    offered = repository.next_registry(provider(44))
     taken = repository.offer(offered)
     assert taken.registry.provider(44) is not None
     assert repository.trusted == taken
