@@ -24,7 +24,18 @@ ELSEWHERE = (
 """Pages of the site outside ``docs/``, beside those of the specification."""
 
 SPEC = "spec/"
-SPEC_ORDER = ("README", "core", "reader", "profiles", "encoder", "records", "registry", "private", "rationale")
+SPEC_ORDER = (
+    "README",
+    "core",
+    "reader",
+    "profiles",
+    "encoder",
+    "records",
+    "registry",
+    "private",
+    "asking",
+    "rationale",
+)
 """The parts of the specification in the order of the navigation; a part that is not named here comes last."""
 
 _FENCE = re.compile(r"^( *)(```+|~~~+).*?^\1\2 *$", re.M | re.S)
