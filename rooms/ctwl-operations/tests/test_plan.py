@@ -222,7 +222,7 @@ PROMPTS = ["Hello there, my friend", "What is the news"]
 
 def write(toy: Encoder, marking: Marking, **changed: Any) -> list[Any]:
     options = GenerationOptions(**{"max_new_tokens": 40, "seed": 3, **changed})
-    return Writer(toy, PROMPTS, options, provider=42, version=3).write(marking).texts
+    return Writer(toy, PROMPTS, options, provider=42, version=3).write(marking)[0]
 
 
 def test_the_nll_is_the_models(toy: Encoder) -> None:
@@ -282,7 +282,7 @@ def test_the_length_at_which_a_code_is_found(toy: Encoder) -> None:
     """A reader finds the code there and not one step before."""
     options = GenerationOptions(max_new_tokens=60, min_new_tokens=60, seed=3)
     writer = Writer(toy, PROMPTS[:1], options, provider=42, version=3)
-    text, lengths = writer.write(RACE).texts[0], [12, 16, 20, 24, 28, 32, 60]
+    text, lengths = writer.write(RACE)[0][0], [12, 16, 20, 24, 28, 32, 60]
     proxy = open_proxy(toy.proxy.profile)
     at = Reader(proxy).found_at(lambda length: writer.cut(text, length), text.code, lengths)
     assert lengths[0] < at < lengths[-1]

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..plan.reading import EDITS
+from ..plan.statistics import NINE_IN_TEN
 from .figures import Figures, Source
 
 State = Literal["shown", "partly", "open"]
-
-_NINE_IN_TEN = 0.9
 
 
 @dataclass(frozen=True)
@@ -177,7 +176,7 @@ def _effective(given: Evidence) -> Measure:
     if tokens is not None:
         shows += f" Nine in ten are found from {show(given.plan, f'{row}/effect/needed/tokens')} tokens on."
     remains = [] if _same_profile(given) else ["The plan was measured under another profile than the log's."]
-    if given.plan.value(f"{at}/successes") < _NINE_IN_TEN * given.plan.value(f"{at}/trials"):
+    if given.plan.value(f"{at}/successes") < NINE_IN_TEN * given.plan.value(f"{at}/trials"):
         remains.append("Fewer than nine in ten are found at these settings. Say so, or choose another strategy.")
     return Measure(name, "partly" if remains else "shown", shows, " ".join(remains))
 

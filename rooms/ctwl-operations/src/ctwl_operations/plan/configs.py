@@ -39,7 +39,7 @@ def _command(result: Result, options: GenerationOptions, marking: Mapping[str, A
     asked: dict[str, Any] = {"model": settings.model}
     if settings.profile != default_profile(settings.model):
         asked["profile"] = settings.profile
-    asked |= {name: value for name, value in (("proxy", settings.proxy_path),) if value}
+    asked |= {"proxy": settings.proxy_path} if settings.proxy_path else {}
     asked |= _changed(ProxyOptions(device=settings.device))
     asked |= {name: value for name, value in _changed(options).items() if name in settings.sampling and name != "seed"}
     words = ["ctwl-encode"]

@@ -45,7 +45,7 @@ class _Measured:
         found_at: the tokens after which each text's code is found; None where it is not.
         edited: for each text whether its code is found after each of :data:`.reading.EDITS`.
         wrong: in how many different texts a code is found that they do not carry, and how many there are.
-        cost: seconds that the marking adds to a step.
+        cost: how many times as long a step takes with the mark.
     """
 
     groups: list[list[Text]]
@@ -70,8 +70,8 @@ def measure(
     tried: Sequence[Marking],
     options: GenerationOptions,
     settings: Settings,
-    progress: Progress = lambda what, done, total: None,
-    expect: Callable[[float], None] = lambda seconds: None,
+    progress: Progress,
+    expect: Callable[[float], None],
 ) -> Result:
     """Write texts by plain sampling and by each marking, read them, and recommend one.
 
@@ -98,22 +98,17 @@ def measure(
         progress(f"writing: {marking.name}", 0, writer.steps(marking))
         progress(f"reading: {marking.name}", 0, GROUP * len(prompts))
     lengths = [max(1, options.max_new_tokens * k // LENGTHS) for k in range(1, LENGTHS + 1)]
-    rng, others, measured = np.random.default_rng(options.seed), list[str](), list[_Measured]()
-    for marking in (PLAIN, *tried):
-        measured.append(_measured(writer, reader, marking, lengths, others, rng, progress))
-        others = others or words(" ".join(text.text for group in measured[0].groups for text in group))
-    plain, *marked = measured
+    rng = np.random.default_rng(options.seed)
+    plain = _measured(writer, reader, PLAIN, lengths, [], rng, progress)
+    others = words(" ".join(text.text for group in plain.groups for text in group))
+    marked = [_measured(writer, reader, marking, lengths, others, rng, progress) for marking in tried]
     picks = resampled(len(prompts), options.seed or 0)
-    twins = options.drawn_at > 0
-    count = settings.nonces
-    first = _row(PLAIN, plain, plain, lengths, picks, count, twins=False)
-    rows = [
-        _row(how, of_it, plain, lengths, picks, count, twins=twins) for how, of_it in zip(tried, marked, strict=True)
-    ]
+    row = partial(_row, plain=plain, buckets=lengths, picks=picks, nonces=settings.nonces)
+    rows = [row(how, of_it, twins=options.drawn_at > 0) for how, of_it in zip(tried, marked, strict=True)]
     found = np.array([[np.mean([at is not None for at in group]) for group in each.found_at] for each in marked])
     taken = choose(found.mean(axis=1).tolist())
     chosen = Recommendation(taken, agreement(found, picks), default_marking(options.temperature))
-    return Result(settings, first, rows, chosen)
+    return Result(settings, row(PLAIN, plain, twins=False), rows, chosen)
 
 
 def _measured(
@@ -127,9 +122,9 @@ def _measured(
 ) -> _Measured:
     """Write and read the texts of a marking; for ``others`` and ``rng`` see :func:`.reading.reworded`."""
     steps = writer.steps(marking)
-    written = writer.write(marking, lambda done: progress(f"writing: {marking.name}", done, steps))
+    texts, cost = writer.write(marking, lambda done: progress(f"writing: {marking.name}", done, steps))
     found_at, edited, wrong = dict[Text, int | None](), dict[Text, list[bool]](), 0
-    for done, text in enumerate(dict.fromkeys(written.texts), 1):
+    for done, text in enumerate(dict.fromkeys(texts), 1):
         code = reader.code(text.text)
         found_at[text], edited[text] = None, [False] * len(EDITS)
         if code is not None and code == text.code:
@@ -137,14 +132,14 @@ def _measured(
             found_at[text] = reader.found_at(partial(writer.cut, text), code, own)
             edited[text] = [reader.code(reworded(text.text, each, others, rng)) == code for each in EDITS]
         wrong += code not in (None, text.code)
-        progress(f"reading: {marking.name}", done, len(written.texts))
-    progress(f"reading: {marking.name}", len(written.texts), len(written.texts))  # also where some were the same
+        progress(f"reading: {marking.name}", done, len(texts))
+    progress(f"reading: {marking.name}", len(texts), len(texts))  # also where some were the same
     return _Measured(
-        _grouped(written.texts),
-        _grouped([found_at[text] for text in written.texts]),
-        np.array([edited[text] for text in written.texts]),
+        _grouped(texts),
+        _grouped([found_at[text] for text in texts]),
+        np.array([edited[text] for text in texts]),
         (wrong, len(found_at)),
-        written.cost,
+        cost,
     )
 
 
@@ -155,11 +150,11 @@ def _grouped(values: Sequence[T]) -> list[list[T]]:
 def _row(
     marking: Marking,
     measured: _Measured,
+    *,
     plain: _Measured,
     buckets: Sequence[int],
     picks: NDArray[np.int64],
     nonces: int,
-    *,
     twins: bool,
 ) -> Row:
     """The row of a marking.

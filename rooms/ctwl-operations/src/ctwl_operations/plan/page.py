@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 from operator import itemgetter
 from typing import Any
@@ -32,7 +33,8 @@ _PAGES = Environment(
 def page(result: Result) -> str:
     """A complete HTML document without scripts."""
     rows = (result.plain, *result.rows)
-    changes = [row.effect.change for row in result.rows if row.effect]
+    changes = [(row.marking.name, row.effect.change) for row in result.rows if row.effect]
+    shares = [(row.marking.name, Estimate(*(100 * value for value in row.shared))) for row in rows]
     return _PAGES.get_template("page.html").render(
         headline=headline(result),
         sentences=sentences(result),
@@ -46,8 +48,8 @@ def page(result: Result) -> str:
         configs=configs(result),
         growth=_growth(result),
         costs=[
-            _dots("Change of the expected NLL, nats a token", changes, result),
-            _dots("Runs of three tokens that two texts of a prompt share, %", _shares(result), result, plain=True),
+            _dots("Change of the expected NLL, nats a token", changes),
+            _dots("Runs of three tokens that two texts of a prompt share, %", shares),
         ],
         settings=result.settings,
     )
@@ -73,26 +75,21 @@ def _growth(result: Result) -> dict[str, Any]:
     return {"lines": lines, "most": most, "nine": nine}
 
 
-def _shares(result: Result) -> list[Estimate]:
-    return [Estimate(*(100 * value for value in row.shared)) for row in (result.plain, *result.rows)]
-
-
-def _dots(title: str, values: list[Estimate], result: Result, *, plain: bool = False) -> dict[str, Any]:
+def _dots(title: str, values: Sequence[tuple[str, Estimate]]) -> dict[str, Any]:
     """Means with their intervals, a line for each marking, in the SVG's coordinates; unknown ones are left out."""
-    rows = (result.plain, *result.rows) if plain else result.rows
-    known = [(row, value) for row, value in zip(rows, values, strict=True) if not math.isnan(value.mean)]
+    known = [(name, value) for name, value in values if not math.isnan(value.mean)]
     ends = [0.0, *(end for _, value in known for end in value)]
     low, high = min(ends), max(ends)
     high += (high == low) * 1.0
     place = [low, high], [_LEFT + 90, _RIGHT]
     dots = [
         {
-            "name": row.marking.name,
+            "name": name,
             "y": round(20 + _STEP * i, 1),
-            **{name: round(float(np.interp(end, *place)), 1) for name, end in value._asdict().items()},
+            **{which: round(float(np.interp(end, *place)), 1) for which, end in value._asdict().items()},
             "says": f"{value.mean:+.3f}" if low < 0 else f"{value.mean:.1f}",
         }
-        for i, (row, value) in enumerate(known)
+        for i, (name, value) in enumerate(known)
     ]
     zero = round(float(np.interp(0.0, *place)), 1)
     return {"title": title, "dots": dots, "zero": zero, "height": 20 + _STEP * max(len(dots), 1)}

@@ -52,15 +52,32 @@ class Recorder:
         self._nll: list[torch.Tensor] = []
         self._of_drawn: list[torch.Tensor] = []
 
-    @property
-    def before(self) -> LogitsProcessor:
-        """The processor that sees the model's own logits, after a repetition penalty."""
-        return _Step(self._before)
+    def before(self, ids: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
+        """See the model's own logits, after a repetition penalty."""
+        began = self._now()
+        if self._surprise.numel():
+            self._choose(ids[:, -1])
+        self._surprise = -torch.log_softmax(logits.float(), dim=1)
+        self.measuring += self._now() - began
+        return logits
 
-    @property
-    def after(self) -> LogitsProcessor:
-        """The processor that sees what tokens are drawn from, and marks it."""
-        return _Step(self._after)
+    def after(self, ids: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
+        """See what tokens are drawn from, and mark it."""
+        began = self._now()
+        marked = logits if self._mark is None else self._mark(ids, logits)
+        ended = self._now()
+        unmarked = self._probabilities(logits)
+        self._drawn = -torch.log(unmarked)
+        entropy = torch.special.entr(unmarked).sum(dim=1)
+        change = decided = torch.zeros_like(entropy)
+        if marked is not logits:
+            drawn = self._probabilities(marked)
+            change = expected_change(drawn, unmarked, self._surprise)
+            decided = torch.special.xlogy(drawn, drawn / unmarked.clamp(min=1e-30)).sum(dim=1)
+        self._steps.append(torch.stack([change, entropy, decided]))
+        self.marking += ended - began
+        self.measuring += self._now() - ended
+        return marked
 
     def steps(self, last: NDArray[np.int64]) -> NDArray[np.float64]:
         """What was measured: float64 (5, steps, rows).
@@ -87,31 +104,6 @@ class Recorder:
             torch.cuda.synchronize(self._device)
         return time.perf_counter()
 
-    def _before(self, ids: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
-        began = self._now()
-        if self._surprise.numel():
-            self._choose(ids[:, -1])
-        self._surprise = -torch.log_softmax(logits.float(), dim=1)
-        self.measuring += self._now() - began
-        return logits
-
-    def _after(self, ids: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
-        began = self._now()
-        marked = logits if self._mark is None else self._mark(ids, logits)
-        ended = self._now()
-        unmarked = self._probabilities(logits)
-        self._drawn = -torch.log(unmarked)
-        entropy = torch.special.entr(unmarked).sum(dim=1)
-        change = decided = torch.zeros_like(entropy)
-        if marked is not logits:
-            drawn = self._probabilities(marked)
-            change = expected_change(drawn, unmarked, self._surprise)
-            decided = torch.special.xlogy(drawn, drawn / unmarked.clamp(min=1e-30)).sum(dim=1)
-        self._steps.append(torch.stack([change, entropy, decided]))
-        self.marking += ended - began
-        self.measuring += self._now() - ended
-        return marked
-
     def _probabilities(self, logits: torch.Tensor) -> torch.Tensor:
         """What tokens are drawn from, float32 (rows, size); all on the likeliest one where none is drawn."""
         if self._draws:
@@ -119,11 +111,12 @@ class Recorder:
         return torch.zeros_like(logits, dtype=torch.float32).scatter_(1, logits.argmax(dim=1, keepdim=True), 1.0)
 
 
-class _Step(LogitsProcessor):  # type: ignore[misc]  # transformers has no types
+class Step(LogitsProcessor):  # type: ignore[misc]  # transformers has no types
     """A function as transformers takes it."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> Any:
+        """What the function makes of the scores."""
         return self._process(input_ids, scores)

@@ -11,7 +11,7 @@ from ctwl_protocol.records import NONCE_COUNT
 
 from ..budget import Budget
 from .markings import Marking
-from .statistics import NINE_IN_TEN, Estimate, Needed, Share
+from .statistics import Estimate, Needed, Share
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Effect:
         shared_over_plain: how often as many runs of tokens two texts of a prompt share as plain ones do.
         shared_with_one_nonce: the share of runs that two texts of a prompt share where their nonces are equal; None
             where these are the same text.
-        cost: seconds that the marking adds to a step.
+        cost: how many times as long a step takes with the mark.
         budget: where the evidence of its texts goes; None where nothing is drawn.
     """
 
@@ -142,12 +142,6 @@ class Result:
     def taken(self) -> Row:
         """The row that is recommended."""
         return self.rows[self.recommendation.place]
-
-    @property
-    def reaches_nine_in_ten(self) -> bool:
-        """Whether nine texts in ten are found by what is recommended."""
-        effect = self.taken.effect
-        return effect is not None and effect.found.rate >= NINE_IN_TEN
 
     def as_json(self) -> dict[str, Any]:
         """Plain data; a figure that is not known is None."""

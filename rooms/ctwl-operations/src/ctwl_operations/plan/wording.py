@@ -13,7 +13,7 @@ from .prompts import GROUP
 from .reading import EDITS
 from .result import Effect, Result, Row, Settings
 from .rule import RULE
-from .statistics import RESAMPLES, Estimate, Needed, Share
+from .statistics import NINE_IN_TEN, RESAMPLES, Estimate, Needed, Share
 
 COLUMNS = (
     "strategy",
@@ -82,7 +82,7 @@ def cells(row: Row, settings: Settings) -> list[list[str]]:
     alike = [] if effect.shared_with_one_nonce is None else [f"{_percent(effect.shared_with_one_nonce)} one nonce"]
     return [
         [row.marking.name],
-        [_of(effect.found), f"{100 * effect.found.low:.0f} to {100 * effect.found.high:.0f} %"],
+        [_of(effect.found), _interval(effect.found)],
         _needed(effect.needed, settings.sampling["max_new_tokens"]),
         [shared, *beside, *alike],
         _signed(effect.change),
@@ -111,7 +111,9 @@ def reading_rows(result: Result) -> list[list[str]]:
         ),
         ("a wrong code", [row.wrong for row in every]),
     ]
-    told = [[what, *(_of_with_interval(share) if share else "" for share in shares)] for what, shares in found]
+    told = [
+        [what, *(f"{_of(share)}, {_interval(share)}" if share else "" for share in shares)] for what, shares in found
+    ]
     drawn = [["NLL less entropy", *(", ".join(_signed(row.nll_less_entropy)) for row in every)]]
     return told + drawn * _is_drawn(result)
 
@@ -127,13 +129,10 @@ def _is_drawn(result: Result) -> bool:
 
 def headline(result: Result) -> str:
     """The recommendation in a sentence."""
-    name, effect = result.taken.marking.name, _effect(result.taken)
-    if not effect.found.successes:
+    name, found = result.taken.marking.name, _effect(result.taken).found
+    if not found.successes:
         return f"No code was found in any text. {name} is the clearest of what was tried; do not count on it here."
-    return (
-        f"Take {name}: its code is found in {_of(effect.found)} texts "
-        f"(95 % interval {100 * effect.found.low:.0f} to {100 * effect.found.high:.0f} %)."
-    )
+    return f"Take {name}: its code is found in {_of(found)} texts (95 % interval {_interval(found)})."
 
 
 def sentences(result: Result) -> list[str]:
@@ -155,16 +154,15 @@ def _others(result: Result) -> list[str]:
         found, difference = _effect(row).found, place - result.recommendation.place
         if difference < 0:
             told.append(f"{row.marking.name} is gentler, and is found in {_of(found)} only.")
-        elif difference > 0 and found.successes <= _effect(result.taken).found.successes:
-            told.append(f"{row.marking.name} is found in {_of(found)}: not more often, and it changes more.")
         elif difference > 0:
-            told.append(f"{row.marking.name} is found in {_of(found)}: only a little more often, and it changes more.")
+            more = "only a little" if found.successes > _effect(result.taken).found.successes else "not"
+            told.append(f"{row.marking.name} is found in {_of(found)}: {more} more often, and it changes more.")
     return told
 
 
 def _what_helps(result: Result) -> list[str]:
     row, most = result.taken, result.settings.sampling["max_new_tokens"]
-    if result.reaches_nine_in_ten:
+    if _effect(row).found.rate >= NINE_IN_TEN:
         return []
     told = ["That is fewer than nine in ten."]
     if row.tokens < most / 2:
@@ -215,8 +213,8 @@ def _of(found: Share) -> str:
     return f"{found.successes} of {found.trials}"
 
 
-def _of_with_interval(found: Share) -> str:
-    return f"{_of(found)}, {100 * found.low:.0f} to {100 * found.high:.0f} %"
+def _interval(found: Share) -> str:
+    return f"{100 * found.low:.0f} to {100 * found.high:.0f} %"
 
 
 def _percent(value: Estimate) -> str:

@@ -18,7 +18,7 @@ from ctwl_protocol.records import NONCE_COUNT
 
 from .markings import PLAIN, Marking
 from .prompts import GROUP
-from .recorder import Recorder
+from .recorder import Recorder, Step
 
 _ROWS = 32
 """Texts that are written together, at most. Chosen by hand: a batch that most machines hold."""
@@ -60,19 +60,6 @@ class Text:
     evidence: Evidence | None
 
 
-@dataclass(frozen=True)
-class Written:
-    """The texts of a marking.
-
-    Attributes:
-        texts: ``GROUP`` for each prompt.
-        cost: seconds that the marking adds to a step.
-    """
-
-    texts: list[Text]
-    cost: float
-
-
 class Writer:
     """Writes texts of the same prompts by any marking."""
 
@@ -99,8 +86,8 @@ class Writer:
         Raises:
             OptionOutOfRange: a prompt and its text are longer than the model can read.
         """
-        self._encoder, self._options, self._chat = encoder, options, chat
-        self._prompts = list(prompts)
+        self._encoder, self._options, self._prompts = encoder, options, list(prompts)
+        self._batch = partial(write_batch, encoder, chat=chat)
         self._sampling = options.model_dump(exclude={*MarkingOptions.model_fields})
         self._codes = [
             Beacon(provider, version, int(nonce)).code for group in self._nonces(len(prompts)) for nonce in group
@@ -117,23 +104,27 @@ class Writer:
         """The first tokens of a text, without a character that is cut in two."""
         return text.text if tokens == len(text.ids) else _decoded(self._encoder, text.ids[:tokens]).rstrip("\ufffd")
 
-    def write(self, marking: Marking, progress: Callable[[int], None] = lambda steps: None) -> Written:
-        """Write all texts of a marking.
+    def _texts_of_a_prompt(self, marking: Marking) -> int:
+        """How many are written; without sampling and mark they are all the same."""
+        return 1 if marking is PLAIN and self._options.drawn_at == 0 else GROUP
+
+    def write(self, marking: Marking, progress: Callable[[int], None] = lambda steps: None) -> tuple[list[Text], float]:
+        """Write all texts of a marking, ``GROUP`` for each prompt.
 
         Args:
             marking: how to mark.
             progress: called after each step with the number of steps so far.
+
+        Returns:
+            The texts, and how many times as long a step takes with the mark.
         """
-        options = GenerationOptions(**self._sampling | dict(marking.options))
-        alike = marking is PLAIN and options.drawn_at == 0  # of one prompt, a single text
-        each = 1 if alike else GROUP
+        options, each = GenerationOptions(**self._sampling | dict(marking.options)), self._texts_of_a_prompt(marking)
         rows = [prompt for prompt in self._prompts for _ in range(each)]
         codes = self._codes if marking is not PLAIN else None
         profile = self._encoder.proxy.profile
         warm = min(options.max_new_tokens, profile.prefix_length + _WARM_UP)
         short = options.model_copy(update={"max_new_tokens": warm, "min_new_tokens": 0})
-        write = partial(write_batch, self._encoder, chat=self._chat)
-        write(rows[:1], codes and codes[:1], short)
+        self._batch(rows[:1], codes and codes[:1], short)
         texts, timed = list[Text](), np.zeros(2)
         for start in range(0, len(rows), _ROWS):
             batch, done = slice(start, start + _ROWS), start // _ROWS * options.max_new_tokens
@@ -143,29 +134,28 @@ class Writer:
 
             # Every marking has the same seeds, and every batch another one: a prompt that comes again has new texts.
             seeded = options.model_copy(update={"seed": ((options.seed or 0) + start) % (1 << 63)})
-            written, seconds = write(rows[batch], codes and codes[batch], seeded, ahead)
+            written, seconds = self._batch(rows[batch], codes and codes[batch], seeded, ahead)
             texts += written
             timed += seconds
             progress(done + options.max_new_tokens)  # also where all texts ended before
         of_marking, others = timed.tolist()
-        return Written([text for text in texts for _ in range(GROUP // each)], 1 + of_marking / others)
+        return [text for text in texts for _ in range(GROUP // each)], 1 + of_marking / others
 
     def trial(self) -> tuple[float, str]:
         """Seconds of a step of a whole batch, and what it wrote, as one plain text of the length that is asked."""
         rows = [prompt for prompt in self._prompts for _ in range(GROUP)][:_ROWS]
         asked = min(self._options.max_new_tokens, _TRIAL)
         short = GenerationOptions(**self._sampling | {"max_new_tokens": asked, "min_new_tokens": asked})
-        write_batch(self._encoder, rows, None, short, chat=self._chat)
+        self._batch(rows, None, short)
         began = time.perf_counter()
-        texts, _ = write_batch(self._encoder, rows, None, short, chat=self._chat)
+        texts, _ = self._batch(rows, None, short)
         seconds = (time.perf_counter() - began) / asked
         ids = [token for text in texts for token in text.ids]
         return seconds, _decoded(self._encoder, ids[: self._options.max_new_tokens])
 
     def steps(self, marking: Marking) -> int:
         """The number of steps that :meth:`write` takes at most."""
-        alike = marking is PLAIN and self._options.drawn_at == 0
-        rows = len(self._prompts) * (1 if alike else GROUP)
+        rows = len(self._prompts) * self._texts_of_a_prompt(marking)
         return -(-rows // _ROWS) * self._options.max_new_tokens
 
 
@@ -194,7 +184,7 @@ def write_batch(
     recorder = Recorder(mark, options.drawn_at > 0, encoder.model.device)
     batch = encoder.tokenize(prompts, options.max_new_tokens, chat=chat)
     began = time.perf_counter()
-    rows = encoder.run(batch, recorder.after, options, progress, before=[recorder.before])
+    rows = encoder.run(batch, Step(recorder.after), options, progress, before=[Step(recorder.before)])
     others = time.perf_counter() - began - recorder.marking - recorder.measuring
     measured = recorder.steps(rows[:, -1]).transpose(2, 0, 1)
     carried: Sequence[int | None] = [None] * len(rows) if codes is None else codes

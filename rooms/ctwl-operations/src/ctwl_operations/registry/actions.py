@@ -186,9 +186,7 @@ def _alone(path: Path) -> AbstractContextManager[None]:
     return locked(path.with_name(f".{path.name}.lock"), _PATIENCE, held)
 
 
-def _revise(arguments: argparse.Namespace, change: drafts.Change | None, version: int | None = None) -> Envelope:
+def _revise(arguments: argparse.Namespace, change: drafts.Change | None, version: int | None = None) -> None:
     with _alone(arguments.file):
         old = _read(arguments.file, REGISTRY)
-        draft = drafts.revise(old, change, now=_now(), days=arguments.days, version=version)
-        _write(arguments.file, draft)
-    return draft
+        _write(arguments.file, drafts.revise(old, change, now=_now(), days=arguments.days, version=version))
