@@ -60,11 +60,6 @@ def test_lines_are_read_however_they_are_packed(tmp_path: Path, kind: str) -> No
     assert texts(tmp_path) == ["one", "two"] * 3 + ["three"]
 
 
-def test_a_mark_inside_joined_files_loses_no_document(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_bytes(b"\xef\xbb\xbf" + LINES + b"\xef\xbb\xbf" + LINES)
-    assert texts(tmp_path) == ["one", "two"] * 2
-
-
 @pytest.fixture
 def store() -> Iterator[str]:
     """A store of objects, as S3 is one."""

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from test_scan import small
 
 from ctwl_corpora import Settings
 from ctwl_corpora.errors import ClusterFailed
@@ -16,7 +17,6 @@ from ctwl_corpora.scan.chunks import ChunkReader
 from ctwl_corpora.scan.job import parts_of, scan
 from ctwl_corpora.scan.ray import on_cluster
 from ctwl_corpora.tables import TableReader
-from ctwl_protocol import Profile, get_profile
 from ctwl_protocol.errors import ProxyNotFound
 
 ray: Any = pytest.importorskip("ray")
@@ -25,9 +25,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning:ray.*", "ignore::FutureWarning:ray.*"),
 ]
 
-VANILLA = "org.ctwl.smollm2-135m.vanilla.1"
-PROFILE = Profile.model_validate({**get_profile(VANILLA).model_dump(), "name": "org.example.scan.1", "colours": 16})
-SETTINGS = Settings([PROFILE], alpha=0.3, beacons=((701, 9),), screen=None)  # some chance finds, to compare
+SETTINGS = Settings([small()], alpha=0.3, beacons=((701, 9),), screen=None)  # some chance finds, to compare
 TEXTS = [f"{i} The council met on Tuesday and talked about bridge {i}, the school and the weather. " for i in range(30)]
 
 

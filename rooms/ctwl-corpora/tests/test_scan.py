@@ -556,17 +556,6 @@ def test_without_a_terminal_the_progress_is_told_in_lines(
     assert "ctwl-decode: 100 % of 5 documents are read; in the results so far: 5 documents  0 found  0 errors\n" in said
 
 
-def test_a_scan_that_is_terminated_says_how_to_go_on_and_only_what_is_true(
-    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "a.txt").write_text(PLAIN)
-    before = signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr(Decoder, "begin", lambda *_, **__: signal.raise_signal(signal.SIGTERM))
-    status, _, said = command(tmp_path / "a.txt", "--beacon", "1", "--full")
-    assert status == 130 and "nothing was done yet" in said and "is kept" not in said
-    assert signal.getsignal(signal.SIGTERM) is before
-
-
 def test_an_input_that_changes_under_the_job_ends_it(job: Job, tmp_path: Path) -> None:
     corpus = jsonl(tmp_path / "a.jsonl", ["a"] * 9)
 
@@ -628,13 +617,10 @@ def test_a_watch_follows_the_job_to_its_end(begun: Callable[..., Summary], tmp_p
     assert set(totals) <= {None, 20} and totals[-1] == 20 and sum(documents) == 12
 
 
-@pytest.mark.parametrize("packed", [False, True])
-def test_progress_is_of_documents_and_not_of_packed_bytes(job: Job, tmp_path: Path, packed: bool) -> None:
+def test_progress_is_of_documents_and_not_of_packed_bytes(job: Job, tmp_path: Path) -> None:
     """All of a small packed file is read from the disk before its first document is."""
-    corpus, told = jsonl(tmp_path / "a.jsonl", [f"{i} words" for i in range(20)]), list[tuple[float, int]]()
-    if packed:
-        (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(corpus.read_bytes()))
-        corpus = tmp_path / "a.jsonl.gz"
+    corpus, told = tmp_path / "a.jsonl.gz", list[tuple[float, int]]()
+    corpus.write_bytes(gzip.compress(jsonl(tmp_path / "a.jsonl", [f"{i} words" for i in range(20)]).read_bytes()))
 
     def watch(done: float, total: int | None, rows: pa.Table | None) -> None:
         if rows is not None:
@@ -686,21 +672,37 @@ def test_a_job_that_fails_at_any_step_goes_on_to_the_same_rows(job: Job, marked:
     assert step > 9
 
 
-KILLED = """
+ALONE = """
 import os, random, signal, sys, time
 from pathlib import Path
 from ctwl_decoder import Decoder
 from ctwl_corpora.scan import chunks
 from ctwl_corpora.scan.chunks import ChunkReader
+from ctwl_corpora.scan.fields import Columns
+from ctwl_corpora.scan.files import list_corpus
 from ctwl_corpora.scan.job import parts_of, scan
+from ctwl_corpora.scan.records import documents
 from ctwl_corpora import Settings
 from ctwl_protocol import get_profile
 from ctwl_protocol.proxy import Proxy, open_proxy
 
-corpus, folder = Path(sys.argv[1]), Path(sys.argv[2])
-profile = get_profile(sys.argv[3])
+profile = get_profile(sys.argv[1])
 decode = ChunkReader(Settings([profile], beacons=((700, 9),), screen=None))
 decode.decoders = [Decoder(Proxy(profile, open_proxy("org.ctwl.smollm2-135m.vanilla.1").tokenizer))]
+"""
+
+
+def in_a_process(program: str, folder: Path, *places: Path) -> list[int]:
+    """The numbers that a program prints which scans by itself."""
+    (folder / "small.json").write_text(small().to_json())
+    arguments = [sys.executable, "-c", ALONE + program, folder / "small.json", *places]
+    ran = subprocess.run(arguments, capture_output=True, check=False, text=True)
+    assert ran.returncode == 0, ran.stderr
+    return [int(number) for number in ran.stdout.split()]
+
+
+KILLED = """
+corpus, folder = map(Path, sys.argv[2:])
 chunks.MOST_DOCUMENTS = 4
 
 def whole(out, few):
@@ -766,32 +768,13 @@ print(step, kills)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forks of a process")
 def test_a_job_killed_at_any_point_goes_on_to_the_same_rows(marked: str, tmp_path: Path) -> None:
     (tmp_path / "corpus").mkdir()
-    (tmp_path / "small.json").write_text(small().to_json())
     jsonl(tmp_path / "corpus" / "0.jsonl", ["a", marked, "b", "c", "d", marked[:200], "e", "f", "g"])
     jsonl(tmp_path / "corpus" / "1.jsonl", [f"{i} {PLAIN} {marked[i * 3 :]}" for i in range(40)])
-    arguments = [tmp_path / "corpus", tmp_path, tmp_path / "small.json"]
-    ran = subprocess.run([sys.executable, "-c", KILLED, *arguments], capture_output=True, check=False, text=True)
-    assert ran.returncode == 0, ran.stderr
-    steps, kills = map(int, ran.stdout.split())
+    steps, kills = in_a_process(KILLED, tmp_path, tmp_path / "corpus", tmp_path)
     assert steps > 15 and kills > 0
 
 
 MEMORY = """
-import sys
-from pathlib import Path
-from ctwl_decoder import Decoder
-from ctwl_corpora.scan.chunks import ChunkReader
-from ctwl_corpora.scan.fields import Columns
-from ctwl_corpora.scan.files import list_corpus
-from ctwl_corpora.scan.job import scan
-from ctwl_corpora.scan.records import documents
-from ctwl_corpora import Settings
-from ctwl_protocol import get_profile
-from ctwl_protocol.proxy import Proxy, open_proxy
-
-profile = get_profile(sys.argv[1])
-decode = ChunkReader(Settings([profile], beacons=((700, 9),), screen=None))
-decode.decoders = [Decoder(Proxy(profile, open_proxy("org.ctwl.smollm2-135m.vanilla.1").tokenizer))]
 for corpus in map(Path, sys.argv[2:]):
     scan([corpus / "a.jsonl"], corpus / "out", decode)
     (table,) = list_corpus([corpus / "b.parquet"]).files
@@ -806,22 +789,15 @@ for corpus in map(Path, sys.argv[2:]):
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
     """A job on 100 MB of JSON lines, and 100 MB of Parquet in one row group, after a twentieth of that."""
-    (tmp_path / "small.json").write_text(small().to_json())
     for name, count in [("little", 100), ("much", 2000)]:
         (tmp_path / name).mkdir()
         with (tmp_path / name / "a.jsonl").open("w") as file:
             for i in range(count):
                 file.write(json.dumps({"text": f"{i}", "other": "x" * 50_000}) + "\n")
         texts = pa.array([f"{i}" + "x" * 50_000 for i in range(count)])
-        table = pa.table({"text": texts})
-        pq.write_table(
-            table, tmp_path / name / "b.parquet", use_dictionary=False, compression="none", write_batch_size=8
-        )
-    arguments = [tmp_path / "small.json", tmp_path / "little", tmp_path / "much"]
-    ran = subprocess.run([sys.executable, "-c", MEMORY, *arguments], capture_output=True, check=False, text=True)
-    assert ran.returncode == 0, ran.stderr
-    little, much = map(int, ran.stdout.split())
-    print(little, much)
+        plainly = {"use_dictionary": False, "compression": "none", "write_batch_size": 8}
+        pq.write_table(pa.table({"text": texts}), tmp_path / name / "b.parquet", **plainly)
+    little, much = in_a_process(MEMORY, tmp_path, tmp_path / "little", tmp_path / "much")
     assert much - little < 50, (little, much)
 
 
@@ -872,22 +848,25 @@ def test_the_command_answers_bad_options_in_a_line(
     assert printed.err.count("\n") == 1 and printed.out == ""
 
 
-def test_an_interrupted_command_says_how_to_go_on(
+def test_a_command_that_is_terminated_or_interrupted_says_how_to_go_on(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     corpus = jsonl(tmp_path / "a.jsonl", ["a"] * 70)
     options = ["--beacon", "1", "--full"]  # the screen would let none of them pass
-    ways, begin = iter([True, False]), Decoder.begin
+    ways, begin, before = iter([True, False]), Decoder.begin, signal.getsignal(signal.SIGTERM)
+    signals = iter([signal.SIGTERM, signal.SIGINT])
 
     def interrupted(self: Decoder, *arguments: Any, **options: Any) -> Any:
-        if next(ways, True):
-            return begin(self, *arguments, **options)
-        raise KeyboardInterrupt
+        if not next(ways, True):
+            signal.raise_signal(next(signals))
+        return begin(self, *arguments, **options)
 
     with monkeypatch.context() as patched:
         patched.setattr(Decoder, "begin", interrupted)
         status, out, said = command(corpus, *options)
-        assert (status, out) == (130, "") and "the same command begins again" in said  # no part was done yet
+        assert (status, out) == (130, "") and "is kept" not in said
+        assert "nothing was done yet; the same command begins again" in said
+        assert signal.getsignal(signal.SIGTERM) is before
         ways = iter([True] * 65 + [False])
         status, _, said = command(corpus, *options, "--restart")
         assert status == 130 and "the same command without --restart goes on there" in said
@@ -911,14 +890,15 @@ def test_without_torch_a_scan_reads_whole_or_says_what_a_device_needs(tmp_path: 
         "from ctwl_corpora.scan.command import main\n"
         "sys.exit(main(sys.argv[1:]))"
     )
-    command = [sys.executable, "-c", code, "letter.txt", "--profile", "org.ctwl.smollm2-135m.1", "--out"]
-    light = subprocess.run([*command, "light", "--light"], capture_output=True, text=True, check=False, cwd=tmp_path)
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", code, "letter.txt", "--profile", "org.ctwl.smollm2-135m.1", "--out", *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+
+    light, read = run("light", "--light"), run("whole", "--full")
     assert (light.returncode, light.stderr) == (0, "") and "documents  1" in light.stdout
-    whole = [*command, "whole", "--full"]
-    read = subprocess.run(whole, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert (read.returncode, read.stderr) == (0, "") and "1 whole" in read.stdout
-    asked = [*whole, "--overwrite", "--device", "auto"]
-    refused = subprocess.run(asked, capture_output=True, text=True, check=False, cwd=tmp_path)
+    refused = run("whole", "--full", "--overwrite", "--device", "auto")
     assert refused.returncode == 2 and refused.stderr.startswith("ctwl-decode: extra-missing: the proxy LM needs t")
     assert "pip install 'ctwl-decoder[torch]'" in refused.stderr and "add --light" in refused.stderr
 

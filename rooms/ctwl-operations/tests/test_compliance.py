@@ -166,11 +166,10 @@ def test_what_is_no_plan_fails(given: bytes, log: Path, tmp_path: Path, capsys: 
 def test_a_plan_with_a_value_of_another_kind_fails(
     place: str, value: Any, log: Path, plan: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    changed = found = json.loads(plan.read_text(encoding="utf-8"))
-    *names, last = place.format(changed["recommendation"]["place"]).strip("/").split("/")
-    for name in names:
-        found = found[int(name) if isinstance(found, list) else name]
-    found[last] = value
+    changed = json.loads(plan.read_text(encoding="utf-8"))
+    taken = [row["name"] for row in changed["rows"]].index("race 0.8")
+    inside, _, name = place.format(taken).rpartition("/")
+    at(changed, inside)[name] = value
     plan.write_text(json.dumps(changed), encoding="utf-8")
     status, said = main(["compliance", "--log", str(log), "--plan", str(plan)]), capsys.readouterr()
     assert "Traceback" not in said.err

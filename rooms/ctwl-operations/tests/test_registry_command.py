@@ -15,10 +15,15 @@ from pathlib import Path
 import pytest
 
 from ctwl_protocol.environment import REGISTRY
-from ctwl_protocol.registry import Envelope, bundled, keys, load_trusted
+from ctwl_protocol.registry import bundled, keys, load_trusted
 from ctwl_protocol.registry.command import main
 
 Run = Callable[..., tuple[int, str]]
+
+PROGRAM = [
+    sys.executable, "-c",
+    "import sys; from ctwl_protocol.registry.command import main; sys.exit(main(sys.argv[1:]))",
+]  # fmt: skip
 
 pytestmark = pytest.mark.usefixtures("quick_scrypt")
 
@@ -55,10 +60,11 @@ def bad(run: Run, line: str) -> str:
 
 
 def rotated(run: Run) -> None:
-    """A second root, by which another key signs the registry."""
+    """A second root, by which another key signs the registry; two keys sign it at once."""
     key = good(run, "keygen y.key")
     assert "root 2 for production" in good(run, f"rotate root.ctwl root-2.ctwl --registry-key {key}")
-    good(run, "sign root-2.ctwl a.key c.key")
+    said = good(run, "sign root-2.ctwl a.key c.key")
+    assert said.startswith("root-2.ctwl: root 2 for production") and said.count("signed with") == 2
 
 
 @pytest.fixture(scope="module")
@@ -96,11 +102,10 @@ def test_a_whole_ceremony(ceremony: Run) -> None:
     assert "Example" in good(ceremony, "show")
 
     good(ceremony, "retire registry.ctwl --provider 42 --version 0")
-    good(ceremony, "sign registry.ctwl x.key")
     rotated(ceremony)
-    status, said = ceremony("verify", "root-2.ctwl", "registry.ctwl")
+    good(ceremony, "sign registry.ctwl y.key")
+    status, said = ceremony("verify", "--root", "root.ctwl", "registry.ctwl")
     assert (status, "threshold-not-met" in said) == (1, True)
-    good(ceremony, "sign registry.ctwl y.key --root root-2.ctwl")
     assert "under root 2" in good(ceremony, "verify --root root.ctwl root-2.ctwl registry.ctwl")
     assert load_trusted().root.version == 1
     assert "version 2" in good(ceremony, "update root-2.ctwl registry.ctwl")
@@ -109,9 +114,8 @@ def test_a_whole_ceremony(ceremony: Run) -> None:
 
 
 def test_changes_at_the_same_time_are_all_kept(ceremony: Run, tmp_path: Path) -> None:
-    code = "import sys; from ctwl_protocol.registry.command import main; sys.exit(main(sys.argv[1:]))"
     line = "add provider registry.ctwl --name Example{0} --contact https://example.org/ --provider {0}"
-    started = [subprocess.Popen([sys.executable, "-c", code, *line.format(i).split()]) for i in range(1, 4)]
+    started = [subprocess.Popen([*PROGRAM, *line.format(i).split()]) for i in range(1, 4)]
     assert [each.wait() for each in started] == [0] * 3
     said = good(ceremony, "show registry.ctwl")
     assert all(f"Example{i}" in said for i in range(1, 4))
@@ -135,23 +139,9 @@ def test_what_is_signed_is_what_was_shown(ceremony: Run, monkeypatch: pytest.Mon
 
 def test_a_name_that_the_terminal_cannot_show_is_escaped(ceremony: Run) -> None:
     good(ceremony, "add provider registry.ctwl --provider 9 --name Компания --contact https://example.org/")
-    code = "import sys; from ctwl_protocol.registry.command import main; sys.exit(main(sys.argv[1:]))"
     environment = os.environ | {"PYTHONIOENCODING": "cp1252", "PYTHONUTF8": "0"}
-    shown = subprocess.run(
-        [sys.executable, "-c", code, "show", "registry.ctwl"], capture_output=True, env=environment, check=False
-    )
+    shown = subprocess.run([*PROGRAM, "show", "registry.ctwl"], capture_output=True, env=environment, check=False)
     assert (shown.returncode, shown.stderr) == (0, b"") and b"\\u041a" in shown.stdout
-
-
-def test_a_late_follower_starts_from_the_first_root(ceremony: Run) -> None:
-    """The registry is signed by the last root's key alone."""
-    rotated(ceremony)
-    good(ceremony, "renew registry.ctwl")
-    good(ceremony, "sign registry.ctwl y.key --root root-2.ctwl")
-    assert "under root 2" in good(ceremony, "update --root root.ctwl root-2.ctwl registry.ctwl")
-    assert load_trusted().root.version == 2
-    status, said = ceremony("verify", "--root", "root.ctwl", "registry.ctwl")
-    assert (status, "threshold-not-met" in said) == (1, True)
 
 
 @pytest.mark.parametrize("line", ["nonexistent", "--root nonexistent registry.ctwl", "--root root.ctwl nonexistent"])
@@ -254,14 +244,6 @@ def test_a_refused_update_leaves_the_state_alone(ceremony: Run, tmp_path: Path) 
     assert (tmp_path / "state" / "trusted.state").read_bytes() == before
     status, said = ceremony("verify", "--json", "registry.ctwl")
     assert status == 1 and json.loads(said)["code"] == "threshold-not-met"
-
-
-def test_signing_says_what_is_signed_and_takes_several_keys(ceremony: Run) -> None:
-    good(ceremony, "rotate root.ctwl root-2.ctwl")
-    said = good(ceremony, "sign root-2.ctwl a.key c.key")
-    assert said.splitlines()[0].startswith("root-2.ctwl: root 2 for production")
-    assert said.count("signed with") == 2
-    assert len(Envelope.from_bytes(Path("root-2.ctwl").read_bytes()).signatures) == 2
 
 
 def test_an_old_key_and_a_new_one_sign_a_root_between_them(ceremony: Run) -> None:
@@ -378,9 +360,8 @@ def test_help_teaches_a_ceremony_that_works_as_written(run: Run) -> None:
 
 
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
-    code = "import sys; from ctwl_protocol.registry.command import main; sys.exit(main(['show']))"
     environment = os.environ | {REGISTRY.name: str(tmp_path)}
-    started = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=environment)
+    started = subprocess.Popen([*PROGRAM, "show"], stdout=subprocess.PIPE, env=environment)
     assert started.stdout
     started.stdout.close()
     assert started.wait() == 0
@@ -463,8 +444,3 @@ def test_a_request_does_not_rename_what_stays(ceremony: Run) -> None:
     good(ceremony, "retire registry.ctwl --provider 42")
     Path("42.toml").write_text(request.replace("Another", "One"), encoding="utf-8")
     assert bad(ceremony, "enter registry.ctwl 42.toml").startswith("ctwl-registry: code-reused: ")
-
-
-def test_a_new_root_beside_the_first_one_is_found(ceremony: Run) -> None:
-    rotated(ceremony)
-    good(ceremony, "sign registry.ctwl y.key")
