@@ -848,21 +848,20 @@ def test_the_command_answers_bad_options_in_a_line(
     assert printed.err.count("\n") == 1 and printed.out == ""
 
 
-def test_a_command_that_is_terminated_or_interrupted_says_how_to_go_on(
+def test_a_command_that_is_terminated_says_how_to_go_on(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     corpus = jsonl(tmp_path / "a.jsonl", ["a"] * 70)
     options = ["--beacon", "1", "--full"]  # the screen would let none of them pass
     ways, begin, before = iter([True, False]), Decoder.begin, signal.getsignal(signal.SIGTERM)
-    signals = iter([signal.SIGTERM, signal.SIGINT])
 
-    def interrupted(self: Decoder, *arguments: Any, **options: Any) -> Any:
+    def terminated(self: Decoder, *arguments: Any, **options: Any) -> Any:
         if not next(ways, True):
-            signal.raise_signal(next(signals))
+            signal.raise_signal(signal.SIGTERM)
         return begin(self, *arguments, **options)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Decoder, "begin", interrupted)
+        patched.setattr(Decoder, "begin", terminated)
         status, out, said = command(corpus, *options)
         assert (status, out) == (130, "") and "is kept" not in said
         assert "nothing was done yet; the same command begins again" in said
