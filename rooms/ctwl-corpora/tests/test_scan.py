@@ -123,7 +123,7 @@ def command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Command:
 class Never(Decoder):
     """A decoder that is not asked."""
 
-    def decode(self, text: Any, **options: Any) -> Any:
+    def begin(self, text: Any, **options: Any) -> Any:
         raise AssertionError("nothing was left to decode")
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ctwl_decoder import Decoder
-from ctwl_protocol.numbers import NUMBERS
 
 if TYPE_CHECKING:
     from ctwl_protocol.proxy import Proxy
@@ -52,8 +51,7 @@ class Reader:
 
     def code(self, text: str) -> int | None:
         """The code that is found in a text; None where none is."""
-        code: int | None = self._decoder.decode(text, alpha=NUMBERS.search.level).code if text else None
-        return code
+        return self._decoder.decode(text).code if text else None
 
     def seconds(self, text: str) -> float:
         """How long it takes to read a text, the second time."""
