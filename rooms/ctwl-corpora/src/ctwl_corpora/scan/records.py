@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ctwl_decoder.errors import DecoderError, InputTooLarge, InputUnreadable, NotText
+from ctwl_decoder.errors import DecoderError, InputTooLarge, InputUnreadable
 from ctwl_decoder.files import text_of
 from ctwl_decoder.options import MAX_BYTES
 
@@ -116,8 +116,6 @@ def _parse_line(line: bytes) -> dict[str, Any]:
         raise InputTooLarge(f"the line has more than {MAX_LINE} bytes; cut the document into parts")
     try:
         record = json.loads(text_of(line.strip().removeprefix(_BOM), "the line"))  # files may have been joined
-    except NotText:
-        raise
     except (ValueError, RecursionError) as error:
         raise RecordMalformed(f"the line is not JSON: {error}") from error
     if not isinstance(record, dict):

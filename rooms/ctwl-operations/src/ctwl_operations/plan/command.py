@@ -14,13 +14,7 @@ from typing import TYPE_CHECKING
 from ctwl_encoder import Strategy, nonces_for
 from ctwl_encoder.arguments import add_model_options, add_options, asked_options, check_version
 from ctwl_encoder.errors import needing
-from ctwl_encoder.options import (
-    BeaconOptions,
-    GenerationOptions,
-    MarkingOptions,
-    check_beacon,
-    default_profile,
-)
+from ctwl_encoder.options import BeaconOptions, GenerationOptions, MarkingOptions, check_beacon, default_profile
 from ctwl_protocol import get_profile, published_names
 from ctwl_protocol.command import closed_output_is_fine, command_parser, note, run_command
 from ctwl_protocol.environment import PROFILE, PROXY, REGISTRY

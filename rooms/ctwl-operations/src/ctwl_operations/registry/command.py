@@ -85,12 +85,7 @@ def _shared(*flags: str, required: bool = True, **how: Any) -> argparse.Argument
 
 
 _DAYS = _shared(
-    "--days",
-    required=False,
-    metavar="N",
-    type=_WHOLE,
-    default=90,
-    help="days until the registry expires (default 90)",
+    "--days", required=False, metavar="N", type=_WHOLE, default=90, help="days until the registry expires (default 90)"
 )
 _CODE = _shared("--provider", dest="code", metavar="PROVIDER", type=_WHOLE, help="the provider's number, 0 to 1023")
 _NAME = _shared("--name", type=_typed, help="a name on one line")
@@ -124,11 +119,7 @@ _PROVIDER_DEFAULTS: dict[str, Any] = {"state": "active", "until": None, "models"
 
 _ADDITIONS: dict[str, tuple[str, list[argparse.ArgumentParser], dict[str, Any]]] = {
     "provider": ("give a provider's number to an owner", [_CODE, _NAME, _CONTACT, _SINCE], _PROVIDER_DEFAULTS),
-    "model": (
-        "a model version of a provider",
-        [_CODE, _VERSION, _NAME, _SINCE, _MAY_NONCES],
-        {"until": None},
-    ),
+    "model": ("a model version of a provider", [_CODE, _VERSION, _NAME, _SINCE, _MAY_NONCES], {"until": None}),
     "epoch": ("a key epoch of a provider's sealed user ids", [_CODE, _EPOCH, _SINCE], {}),
     "layout": ("the meaning of a record's codes", [_NUMBER, _NAME, _OWNER_CODE, _FIELD], {}),
     "certificate": (

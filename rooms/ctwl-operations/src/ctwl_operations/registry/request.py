@@ -22,7 +22,7 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Final, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from ctwl_protocol.errors import RegistryError
 from ctwl_protocol.registry import Contact, Detector, Name, ProviderCode, Registry, read_file
@@ -63,7 +63,7 @@ class Request(Part):
         """
         try:
             return cls.model_validate(tomllib.loads(read_file(path, MAX_BYTES).decode("utf-8")))
-        except (ValueError, RecursionError, ValidationError) as error:  # what is no UTF-8 or no TOML is a ValueError
+        except (ValueError, RecursionError) as error:  # no UTF-8, no TOML, or no such entry
             raise RegistryError("registry-malformed", f"{path}: {describe_error(error)}") from error
 
     @property
