@@ -27,6 +27,8 @@ from ctwl_protocol.records.record import check_of
 from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry import load_trusted
 
+EVERY = np.arange(1 << 20, dtype=np.uint32)
+
 
 @settings(deadline=None)
 @given(st.integers(2, 4), st.integers(0, 2**32 - 1), st.integers(1, 20))
@@ -120,13 +122,17 @@ def marks_with(
     return marks
 
 
+def beacon_of(marks: ScoredPositions, codes: int) -> Candidate:
+    """The beacon of a text, as that of a record of so many codes."""
+    return Window.of(ScoredText(marks), 0, len(marks), codes).candidate(700_000, EVERY, 1 << 20)
+
+
 @pytest.mark.slow
 def test_where_both_p_values_are_as_low_as_they_go_a_layout_is_not_guessed() -> None:
     """The beacon is as clear as can be, and so is the record with it, whatever its other slots are said to carry."""
     reader = RecordReader(get_profile(), [find_layout("tagged")])
     marks = marks_with(reader, "tagged", {0: 700_000}, 1500, 1.0, np.random.default_rng(4))
-    every = np.arange(1 << 20, dtype=np.uint32)
-    beacon = Window.of(ScoredText(marks), 0, len(marks), 2).candidate(700_000, every, 1 << 20)
+    beacon = beacon_of(marks, 2)
     assert beacon.p_value == FLOOR
     assert reader.read(marks, beacon).record is None
 
@@ -137,8 +143,7 @@ SHOP = Layout(64, "shop", (*find_layout("beacon").fields, Field("branch", 20)))
 def shop_marks(carried: dict[int, int]) -> tuple[ScoredPositions, Candidate]:
     """Positions that carry a record of one registered layout, and the candidate of their slot 0."""
     marks = marks_with(RecordReader(get_profile(), [SHOP]), SHOP, carried, 400, 0.9, np.random.default_rng(5))
-    every = np.arange(1 << 20, dtype=np.uint32)
-    return marks, Window.of(ScoredText(marks), 0, len(marks), 2).candidate(carried[0], every, 1 << 20)
+    return marks, beacon_of(marks, 2)
 
 
 @pytest.mark.parametrize(("owner", "is_read"), [(700_000 >> 10, True), (5, False)])
@@ -169,34 +174,31 @@ def test_many_layouts_cost_a_text_no_more_than_a_few(monkeypatch: pytest.MonkeyP
     assert len(assumed) == most + min(most, nonces * sum(layout.codes == SHOP.codes for layout in LAYOUTS))
 
 
+SIGNED = find_layout("authenticated")
+SIGNED_CODES = {0: 700_000, 1: 5, 2: 9, SIGNED.codes: check_of(SIGNED, [700_000, 5, 9, 0])}
+"""What its slots carry, but for that of the authenticator."""
+
+
 def test_the_authenticators_p_value_is_that_of_the_record_that_is_reported() -> None:
     """Under the keys of somebody else no record is confirmed; the likeliest is reported, with its own test."""
-    rng, layout = np.random.default_rng(9), find_layout("authenticated")
-    told = []
+    rng, told = np.random.default_rng(9), []
     for secret in (bytes(32), bytes([1] * 32), bytes([2] * 32)):
-        reader = RecordReader(get_profile(), [layout], ProviderKeys(secret))
-        codes = [700_000, 5, 9, 0]
-        carried = dict(enumerate([*codes[:3]])) | {layout.codes: check_of(layout, codes)}
-        marks = marks_with(reader, layout.name, carried, 500, 0.9, rng)
-        every = np.arange(1 << 20, dtype=np.uint32)
-        beacon = Window.of(ScoredText(marks), 0, len(marks), layout.codes).candidate(700_000, every, 1 << 20)
-        found = reader.read(marks, beacon).record
+        reader = RecordReader(get_profile(), [SIGNED], ProviderKeys(secret))
+        marks = marks_with(reader, SIGNED, SIGNED_CODES, 500, 0.9, rng)
+        found = reader.read(marks, beacon_of(marks, SIGNED.codes)).record
         assert found is not None and found.codes[:3] == (700_000, 5, 9)
-        table = ScoreTable.of(reader.slot(marks, layout, 3, 700_000 % NONCE_COUNT))
+        table = ScoreTable.of(reader.slot(marks, SIGNED, 3, 700_000 % NONCE_COUNT))
         told.append((found.authenticator, null_of(table.scores).p_value(table.score(found.codes[3]), 4)))
     assert [mine for mine, _ in told] == [own for _, own in told]
 
 
 @pytest.mark.slow
 def test_wrong_keys_never_change_what_anyone_can_read() -> None:
-    rng, layout = np.random.default_rng(3), find_layout("authenticated")
-    codes = [700_000, 5, 9, 0]
-    carried = dict(enumerate(codes[:3])) | {layout.codes: check_of(layout, codes)}
-    marks = marks_with(RecordReader(get_profile(), [layout]), layout.name, carried, 300, 0.9, rng)
-    every = np.arange(1 << 20, dtype=np.uint32)
-    beacon = Window.of(ScoredText(marks), 0, len(marks), layout.codes).candidate(700_000, every, 1 << 20)
+    rng = np.random.default_rng(3)
+    marks = marks_with(RecordReader(get_profile(), [SIGNED]), SIGNED, SIGNED_CODES, 300, 0.9, rng)
+    beacon = beacon_of(marks, SIGNED.codes)
     for secret in range(40):  # one in twenty confirms some record by chance
-        reader = RecordReader(get_profile(), [layout], ProviderKeys(bytes([secret] * 32)))
+        reader = RecordReader(get_profile(), [SIGNED], ProviderKeys(bytes([secret] * 32)))
         found = reader.read(marks, beacon).record
         assert found is not None and found.codes[:3] == (700_000, 5, 9)
 

@@ -116,16 +116,6 @@ def test_the_scores_of_wrong_codes_follow_the_null() -> None:
     assert stats.chi2.sf(statistic, common.sum() - 1) > 1e-4
 
 
-def test_randomised_p_values_of_a_code_chosen_beforehand_are_uniform() -> None:
-    rng = np.random.default_rng(6)
-    p_values = []
-    for _ in range(300):
-        table = random_table(25, rng)
-        (score,) = score_codes(table, rng.integers(0, 2**20, 1, dtype=np.uint32))
-        p_values.append(null_of(table.scores).randomised(int(score), float(rng.random())))
-    assert stats.kstest(p_values, "uniform").pvalue > 1e-3
-
-
 def test_a_pair_that_comes_back_counts_once() -> None:
     ids = np.array([1, 2, 3, 9, 4, 9, 4, 9, 5, 9, 4])
     cut = positions(ids, 3, 1)
@@ -209,26 +199,21 @@ def candidate(by: Score, p_value: float, log_e: float, contexts: int = MANY_CONT
 
 
 @pytest.mark.parametrize("by", [Score.HALF, Score.RACE])
-def test_a_code_is_found_if_texts_rarely_fit_it_too(by: Score) -> None:
-    """``-ln(1e-4)`` is 9.2103."""
-    assert candidate(by, 1e-4, 9.211, contexts=2).passes(1e-4, 1 << 20)
-    assert not candidate(by, 1e-9, 9.21).passes(1e-4, 1 << 20)
-    assert candidate(by, 1e-9, 9.21).passes(1.2e-4, 1 << 20)
-    assert not candidate(by, 1.1e-4, 90).passes(1e-4, 1 << 20)
-
-
-@pytest.mark.parametrize("by", [Score.HALF, Score.RACE])
-def test_an_e_value_pays_for_the_choice_of_a_window(by: Score) -> None:
-    """Of a hundred; ``ln(1e6)`` is 13.8155."""
-    assert candidate(by, 1e-4, 13.816, choices=100).passes(1e-4, 1 << 20)
-    assert not candidate(by, 1e-9, 13.815, choices=100).passes(1e-4, 1 << 20)
-
-
-@pytest.mark.parametrize("by", [Score.HALF, Score.RACE])
-def test_an_e_value_pays_for_all_codes_where_contexts_come_back(by: Score) -> None:
-    """Nine positions of one context, and 64 codes searched of 2^20: ``ln(2^14 / 1e-4)`` is 18.9144."""
-    assert candidate(by, 1e-4, 18.915, contexts=1).passes(1e-4, 1 << 20)
-    assert not candidate(by, 1e-9, 18.914, contexts=1).passes(1e-4, 1 << 20)
+@pytest.mark.parametrize(
+    ("border", "chosen"),
+    [
+        (9.2103, {"contexts": 2}),  # -ln(1e-4)
+        (13.8155, {"choices": 100}),  # ln(1e6): of a hundred windows
+        (18.9144, {"contexts": 1}),  # ln(2^14 / 1e-4): nine positions of one context, and 64 codes searched of 2^20
+    ],
+)
+def test_a_code_is_found_if_texts_rarely_fit_it_too_and_the_e_value_pays_for_every_choice(
+    by: Score, border: float, chosen: dict[str, int]
+) -> None:
+    assert candidate(by, 1e-4, border + 7e-4, **chosen).passes(1e-4, 1 << 20)
+    assert not candidate(by, 1e-9, border - 4e-4, **chosen).passes(1e-4, 1 << 20)
+    assert candidate(by, 1e-9, border - 4e-4, **chosen).passes(1.2e-4, 1 << 20)
+    assert not candidate(by, 1.1e-4, 90, **chosen).passes(1e-4, 1 << 20)
 
 
 @pytest.mark.parametrize("by", [Score.LIGHT_SOFT, Score.LIGHT_RANK])
