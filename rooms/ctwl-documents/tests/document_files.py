@@ -11,12 +11,13 @@ import lzma
 import quopri
 import tarfile
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from email.message import EmailMessage
 from html import escape
 from typing import Any, Literal
 
 _TYPES = "<?xml version='1.0'?><Types xmlns='http://schemas.openxmlformats.org/package/2006/content-types'/>"
+_WORD = "<w:p><w:r><w:t xml:space='preserve'>{}</w:t></w:r></w:p>"
 
 
 def packed(files: Mapping[str, str | bytes]) -> bytes:
@@ -28,37 +29,44 @@ def packed(files: Mapping[str, str | bytes]) -> bytes:
     return found.getvalue()
 
 
-def lines(text: str) -> list[str]:
-    return text.split("\n")
+def paragraphs(text: str, form: str) -> str:
+    """Each line of a text in a form."""
+    return "".join(form.format(escape(line)) for line in text.split("\n"))
+
+
+def office(parts: Mapping[str, str | bytes]) -> bytes:
+    """A document of Office of some parts."""
+    return packed({"[Content_Types].xml": _TYPES, **parts})
 
 
 def docx(text: str, more: str = "") -> bytes:
-    body = "".join(f"<w:p><w:r><w:t xml:space='preserve'>{escape(line)}</w:t></w:r></w:p>" for line in lines(text))
-    document = f"<w:document xmlns:w='w'><w:body>{body}{more}</w:body></w:document>"
-    return packed({"[Content_Types].xml": _TYPES, "word/document.xml": document})
+    document = f"<w:document xmlns:w='w'><w:body>{paragraphs(text, _WORD)}{more}</w:body></w:document>"
+    return office({"word/document.xml": document})
 
 
 def pptx(text: str) -> bytes:
     slide = "<p:sld xmlns:p='p' xmlns:a='a'><a:p><a:r><a:t>{}</a:t></a:r></a:p></p:sld>"
-    shown = enumerate(filter(str.strip, lines(text)), 1)
-    slides = {f"ppt/slides/slide{number}.xml": slide.format(escape(line)) for number, line in shown}
-    return packed({"[Content_Types].xml": _TYPES, **slides})
+    shown = enumerate(filter(str.strip, text.split("\n")), 1)
+    return office({f"ppt/slides/slide{number}.xml": slide.format(escape(line)) for number, line in shown})
 
 
-def odt(text: str) -> bytes:
-    body = "".join(f"<text:p>{escape(line)}</text:p>" for line in lines(text))
+def odf(body: str) -> bytes:
     content = f"<office:document-content xmlns:office='o' xmlns:text='t'>{body}</office:document-content>"
     return packed({"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": content})
 
 
+def odt(text: str) -> bytes:
+    return odf(paragraphs(text, "<text:p>{}</text:p>"))
+
+
 def page(text: str) -> str:
-    words = "".join(f"<p class='a'>{escape(line)}</p>\n" for line in lines(text) if line)
+    words = "".join(f"<p class='a'>{escape(line)}</p>\n" for line in text.split("\n") if line)
     head = "<head><title>News</title><style>p { color: red }</style><script>alert('<p>')</script></head>"
     return f"<!DOCTYPE html><html>{head}<body><nav hidden>Home | About</nav>{words}</body></html>"
 
 
 def flat_odt(text: str) -> bytes:
-    body = "".join(f"<text:p>{escape(line)}</text:p>" for line in lines(text))
+    body = paragraphs(text, "<text:p>{}</text:p>")
     return f"<?xml version='1.0'?>\n<office:document xmlns:office='o' xmlns:text='t'>{body}</office:document>".encode()
 
 
@@ -69,8 +77,7 @@ def with_pictures(text: str) -> bytes:
 
 
 def flat_office(text: str) -> bytes:
-    said = "".join(f"<w:p><w:r><w:t xml:space='preserve'>{escape(line)}</w:t></w:r></w:p>" for line in lines(text))
-    parts = {"word/comments.xml": "<w:p><w:r><w:t>No.</w:t></w:r></w:p>", "word/document.xml": said}
+    parts = {"word/comments.xml": _WORD.format("No."), "word/document.xml": paragraphs(text, _WORD)}
     told = "".join(
         f'<pkg:part pkg:name="/{name}" x="y"><pkg:xmlData><w:body>{part}</w:body></pkg:xmlData></pkg:part>'
         for name, part in parts.items()
@@ -80,12 +87,12 @@ def flat_office(text: str) -> bytes:
 
 
 def older_office(text: str) -> bytes:
-    said = "".join(f"<w:p><w:r><w:t>{escape(line)}</w:t></w:r></w:p>" for line in lines(text))
+    said = paragraphs(text, "<w:p><w:r><w:t>{}</w:t></w:r></w:p>")
     return f"<?xml version='1.0'?><w:wordDocument xmlns:w='w'><w:body>{said}</w:body></w:wordDocument>".encode()
 
 
 def fb2(text: str) -> bytes:
-    said = "".join(f"<p>{escape(line)}</p>" if line else "<empty-line/>" for line in lines(text))
+    said = "".join(f"<p>{escape(line)}</p>" if line else "<empty-line/>" for line in text.split("\n"))
     told = "<description><title-info><annotation><p>No.</p></annotation></title-info></description>"
     book = f"{told}<body><section>{said}</section></body><binary id='a'>QUJD</binary>"
     return f"<?xml version='1.0'?><FictionBook xmlns='x'>{book}</FictionBook>".encode()
@@ -94,7 +101,7 @@ def fb2(text: str) -> bytes:
 def office_with_parts(name: str, part: str | bytes) -> bytes:
     """A document whose words are in another part."""
     body = f"{name.partition('/')[0]}/{'document.xml' if name.startswith('word') else 'slides/slide1.xml'}"
-    return packed({"[Content_Types].xml": _TYPES, body: "<a/>", name: part})
+    return office({body: "<a/>", name: part})
 
 
 def with_part(document: bytes, name: str, part: str | bytes) -> bytes:
@@ -106,13 +113,13 @@ def with_part(document: bytes, name: str, part: str | bytes) -> bytes:
 def xlsx(strings: str, cells: str = "") -> bytes:
     """A table of numbers, with some strings apart and some cells."""
     sheet = f"<worksheet><row><c r='A1' t='s'><v>0</v></c><c><v>42</v></c>{cells}</row></worksheet>"
-    shared = f"<sst>{''.join(f'<si><t>{escape(line)}</t></si>' for line in lines(strings) if line)}</sst>"
-    return packed({"[Content_Types].xml": _TYPES, "xl/sharedStrings.xml": shared, "xl/worksheets/sheet1.xml": sheet})
+    shared = "".join(f"<si><t>{escape(line)}</t></si>" for line in strings.split("\n") if line)
+    return office({"xl/sharedStrings.xml": f"<sst>{shared}</sst>", "xl/worksheets/sheet1.xml": sheet})
 
 
 def xlsx_of_cells(text: str) -> bytes:
     """Cells that a program wrote, and the result of a formula."""
-    first, *others = filter(None, lines(text))
+    first, *others = filter(None, text.split("\n"))
     cells = f"<c t='str'><f>ASK(A1)</f><v>{escape(first)}</v></c>"
     return xlsx("", cells + "".join(f"<c t='inlineStr'><is><t>{escape(line)}</t></is></c>" for line in others))
 
@@ -122,7 +129,7 @@ def with_a_text_beside(text: str) -> dict[str, bytes]:
     part, value = older_office(text), f'"{escape(text)}"'
     slide = "<p:sld xmlns:p='p' xmlns:a='a'><a:p><a:t>Words</a:t></a:p></p:sld>"
     comment = f"<p:cmLst xmlns:p='p'><p:cm><p:text>{escape(text)}</p:text></p:cm></p:cmLst>"
-    shown = packed({"[Content_Types].xml": _TYPES, "ppt/slides/slide1.xml": slide})
+    shown = office({"ppt/slides/slide1.xml": slide})
     note = f"<office:annotation><text:p>{escape(text)}</text:p></office:annotation>"
     form = f"<office:forms><form:text xmlns:form='f' form:current-value={value}/></office:forms>"
     return {
@@ -150,27 +157,25 @@ def odt_with_notes(text: str) -> bytes:
     """A note after the first word of each paragraph; the notes come last."""
     told = "<text:note-citation>1</text:note-citation><text:note-body><text:p>See.</text:p></text:note-body>"
     note = f"<text:note>{told}</text:note>"
-    body = "".join(f"<text:p>{escape(line).replace(' ', f'{note} ', 1)}</text:p>" for line in lines(text))
-    content = f"<office:document-content xmlns:office='o' xmlns:text='t'>{body}</office:document-content>"
-    return packed({"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": content})
+    return odf("".join(f"<text:p>{escape(line).replace(' ', f'{note} ', 1)}</text:p>" for line in text.split("\n")))
 
 
 def docx_with_a_box(text: str) -> bytes:
     """A box with other words is anchored in the middle of the first paragraph."""
     first, _, rest = text.partition(" ")
-    box = "<w:txbxContent><w:p><w:r><w:t>In a box.</w:t></w:r></w:p></w:txbxContent>"
+    box = f"<w:txbxContent>{_WORD.format('In a box.')}</w:txbxContent>"
     anchored = (
         f"<mc:AlternateContent><mc:Choice>{box}</mc:Choice><mc:Fallback>{box}</mc:Fallback></mc:AlternateContent>"
     )
-    one, *others = lines(rest)
+    one, _, others = rest.partition("\n")
     run = "<w:r><w:t xml:space='preserve'>{}</w:t></w:r>"
     body = f"<w:p>{run.format(escape(first))}<w:r>{anchored}</w:r>{run.format(f' {escape(one)}')}</w:p>"
-    body += "".join(f"<w:p>{run.format(escape(line))}</w:p>" for line in others)
     notes = (
         f"<w:footnotes xmlns:w='w'>{'<w:footnote><w:p><w:r><w:separator/></w:r></w:p></w:footnote>' * 2}</w:footnotes>"
     )
+    body += paragraphs(others, _WORD)
     document = f"<w:document xmlns:w='w' xmlns:mc='mc'><w:body>{body}</w:body></w:document>"
-    return packed({"[Content_Types].xml": _TYPES, "word/document.xml": document, "word/footnotes.xml": notes})
+    return office({"word/document.xml": document, "word/footnotes.xml": notes})
 
 
 def docx_of_chunks(text: str, part: str = "document") -> bytes:
@@ -178,29 +183,33 @@ def docx_of_chunks(text: str, part: str = "document") -> bytes:
     related = "<Relationships><Relationship Id='a' Type='http://x/relationships/aFChunk' Target='{}'/></Relationships>"
     document = "<w:document xmlns:w='w' xmlns:r='r'><w:body><w:altChunk r:id='a'/></w:body></w:document>"
     parts = {"word/document.xml": document, f"word/_rels/{part}.xml.rels": related.format("a%201.html")}
-    return packed({"[Content_Types].xml": _TYPES, **parts, "word/a 1.html": page(text)})
+    return office({**parts, "word/a 1.html": page(text)})
 
 
 def with_a_diagram(text: str, folder: str, body: str) -> bytes:
-    said = "".join(f"<d:pt><d:t><a:p><a:r><a:t>{escape(line)}</a:t></a:r></a:p></d:t></d:pt>" for line in lines(text))
+    said = paragraphs(text, "<d:pt><d:t><a:p><a:r><a:t>{}</a:t></a:r></a:p></d:t></d:pt>")
     diagram = f"<d:dataModel xmlns:d='d' xmlns:a='a'><d:ptLst>{said}</d:ptLst></d:dataModel>"
-    return packed({"[Content_Types].xml": _TYPES, body: "<a/>", f"{folder}/diagrams/data1.xml": diagram})
+    return office({body: "<a/>", f"{folder}/diagrams/data1.xml": diagram})
 
 
 def presentation_with_notes(text: str) -> bytes:
-    slide = "<p:sld xmlns:p='p' xmlns:a='a'>{}</p:sld>"
-    said = "".join(f"<a:p><a:r><a:t>{escape(line)}</a:t></a:r></a:p>" for line in lines(text))
-    return packed({"[Content_Types].xml": _TYPES, "ppt/notesSlides/notesSlide1.xml": slide.format(said)})
+    said = paragraphs(text, "<a:p><a:r><a:t>{}</a:t></a:r></a:p>")
+    return office({"ppt/notesSlides/notesSlide1.xml": f"<p:sld xmlns:p='p' xmlns:a='a'>{said}</p:sld>"})
+
+
+def book(package: str, files: Mapping[str, str | bytes], place: str = "OPS/a.opf") -> bytes:
+    """A book of some files, which its package names."""
+    container = f"<container><rootfiles><rootfile full-path='{place}'/></rootfiles></container>"
+    return packed({"META-INF/container.xml": container, place: package, **files})
 
 
 def epub(text: str) -> bytes:
-    container = "<container><rootfiles><rootfile full-path='OPS/a.opf'/></rootfiles></container>"
-    opf = (
+    package = (
         "<package><manifest><item id='n' href='n.xhtml' properties='nav'/><item id='c1' href='c%201.xhtml'/></manifest>"
         "<spine><itemref idref='n'/><itemref idref='c1'/></spine></package>"
     )
-    book = {"OPS/a.opf": opf, "OPS/n.xhtml": "<body><nav><h1>Contents</h1></nav></body>", "OPS/c 1.xhtml": page(text)}
-    return packed({"META-INF/container.xml": container, **book})
+    contents = "<body><nav><h1>Contents</h1></nav></body>"
+    return book(package, {"OPS/n.xhtml": contents, "OPS/c 1.xhtml": page(text)})
 
 
 def rtf(text: str) -> bytes:
@@ -208,17 +217,22 @@ def rtf(text: str) -> bytes:
     return b"{\\rtf1\\ansi{\\fonttbl{\\f0 Times;}}{\\*\\generator x;}\\f0 " + words.encode() + b"}"
 
 
-def mail(text: str, encoding: str = "8bit") -> bytes:
+def letter() -> EmailMessage:
+    """A mail without words."""
     found = EmailMessage()
-    found["From"], found["To"], found["Subject"] = "ann@example.org", "bob@example.org", "News"
-    found["Date"] = "Thu, 26 Nov 2026 10:00:00 +0000"
+    found["From"], found["Date"] = "ann@example.org", "Thu, 26 Nov 2026 10:00:00 +0000"
+    return found
+
+
+def mail(text: str, encoding: str = "8bit") -> bytes:
+    found = letter()
+    found["To"], found["Subject"] = "bob@example.org", "News"
     found.set_content(text, cte=encoding)
     return bytes(found)
 
 
 def mail_of_parts(text: str) -> bytes:
-    found = EmailMessage()
-    found["From"], found["Date"] = "ann@example.org", "Thu, 26 Nov 2026 10:00:00 +0000"
+    found = letter()
     found.set_content("See the file.\n")
     found.add_alternative("<html><body><p>See the <b>file</b>.</p></body></html>", subtype="html")
     found.add_attachment(docx(text), maintype="application", subtype="octet-stream", filename="letter.docx")
@@ -226,16 +240,14 @@ def mail_of_parts(text: str) -> bytes:
 
 
 def mail_as_page(text: str) -> bytes:
-    found = EmailMessage()
-    found["From"], found["Date"] = "ann@example.org", "Thu, 26 Nov 2026 10:00:00 +0000"
+    found = letter()
     found.set_content(page(text), subtype="html", cte="quoted-printable")
     return bytes(found)
 
 
 def mail_for_old_programs(text: str) -> bytes:
     """Its plain words say no more than that there are others."""
-    found = EmailMessage()
-    found["From"], found["Date"] = "ann@example.org", "Thu, 26 Nov 2026 10:00:00 +0000"
+    found = letter()
     found.set_content("This mail is a page.\n")
     found.add_alternative(page(text), subtype="html")
     return bytes(found)
@@ -266,26 +278,28 @@ def notebook(text: str) -> bytes:
     return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
 
 
-def subtitles(text: str, comma: str = ",") -> bytes:
+def cues(text: str) -> list[str]:
     words = text.split()
-    cues = [" ".join(words[i : i + 8]) for i in range(0, len(words), 8)]
-    times = [f"00:00:{i:02},000 --> 00:00:{i + 1:02},000".replace(",", comma) for i in range(len(cues))]
-    shown = [f"{n}\n{time}\n<i>{cue}</i>\n" for n, (time, cue) in enumerate(zip(times, cues, strict=True), 1)]
+    return [" ".join(words[i : i + 8]) for i in range(0, len(words), 8)]
+
+
+def subtitles(text: str, comma: str = ",") -> bytes:
+    said = cues(text)
+    times = [f"00:00:{i:02},000 --> 00:00:{i + 1:02},000".replace(",", comma) for i in range(len(said))]
+    shown = [f"{n}\n{time}\n<i>{cue}</i>\n" for n, (time, cue) in enumerate(zip(times, said, strict=True), 1)]
     return ("WEBVTT\n\n" * (comma == ".") + "\n".join(shown)).encode()
 
 
 def rolling_captions(text: str) -> bytes:
     """Each cue shows the line before it again."""
-    words = text.split()
-    shown = [" ".join(words[i : i + 8]) for i in range(0, len(words), 8)]
-    cues = [f"00:{i:02}.000 --> 00:{i + 1:02}.000\n{before}\n{line}\n" for i, (before, line) in
-            enumerate(zip(["", *shown], shown, strict=False))]  # fmt: skip
-    return ("WEBVTT\n\n" + "\n".join(cues)).encode()
+    shown = cues(text)
+    rolled = [f"00:{i:02}.000 --> 00:{i + 1:02}.000\n{before}\n{line}\n" for i, (before, line) in
+              enumerate(zip(["", *shown], shown, strict=False))]  # fmt: skip
+    return ("WEBVTT\n\n" + "\n".join(rolled)).encode()
 
 
 def subtitles_of_other_programs(text: str, head: str, cue: str) -> bytes:
-    words = text.split()
-    return (head + "".join(cue.format(" ".join(words[i : i + 8])) for i in range(0, len(words), 8))).encode()
+    return (head + "".join(map(cue.format, cues(text)))).encode()
 
 
 def pairs(text: str) -> bytes:
@@ -327,11 +341,16 @@ def pieces(text: str) -> list[str]:
     return [text[i : i + 5] for i in range(0, len(text), 5)]
 
 
+def events(records: Iterable[object]) -> bytes:
+    """Server-sent events."""
+    return "".join(f"data: {json.dumps(record)}\n\n" for record in records).encode()
+
+
 def streamed(text: str) -> bytes:
-    """Server-sent events of chat completions."""
+    """Chat completions."""
     chunks = [{"id": "x", "choices": [{"index": 0, "delta": {"content": piece}}]} for piece in pieces(text)]
     first = {"id": "x", "choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}}]}
-    return ("".join(f"data: {json.dumps(chunk)}\n\n" for chunk in [first, *chunks]) + "data: [DONE]\n\n").encode()
+    return events([first, *chunks]) + b"data: [DONE]\n\n"
 
 
 def streamed_blocks(text: str) -> bytes:
@@ -340,13 +359,11 @@ def streamed_blocks(text: str) -> bytes:
 
 
 def streamed_tokens(text: str) -> bytes:
-    chunks = [{"token": {"id": 1, "text": piece}, "generated_text": None} for piece in pieces(text)]
-    return "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks).encode()
+    return events({"token": {"id": 1, "text": piece}, "generated_text": None} for piece in pieces(text))
 
 
 def streamed_contents(text: str) -> bytes:
-    chunks = [{"content": piece, "stop": False} for piece in pieces(text)]
-    return "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks).encode()
+    return events({"content": piece, "stop": False} for piece in pieces(text))
 
 
 def streamed_lines(text: str) -> bytes:
@@ -487,6 +504,28 @@ def pdf_of(bodies: list[bytes]) -> bytes:
     return found + b"xref\n0 %d\n0000000000 65535 f \n" % (len(bodies) + 1) + table + ends
 
 
+def sheet(
+    words: bytes,
+    *others: bytes,
+    more: bytes = b"",
+    resources: bytes = b"",
+    catalog: bytes = b"",
+    font: bytes = b"/Type1",
+) -> bytes:
+    """A PDF of a page of some words, with more in it, and of other objects from the sixth on."""
+    resources = b"/Resources<</Font<</F 5 0 R>>%s>>" % resources
+    return pdf_of(
+        [
+            b"<</Type/Catalog/Pages 2 0 R%s>>" % catalog,
+            b"<</Type/Pages/Count 1/Kids[3 0 R]>>",
+            b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 4 0 R%s%s>>" % (resources, more),
+            b"<</Length %d>>stream\n%s\nendstream" % (len(words), words),
+            b"<</Type/Font/Subtype%s/BaseFont/Helvetica>>" % font,
+            *others,
+        ]
+    )
+
+
 def of_all_kinds(text: str) -> dict[str, bytes]:
     """A file of each kind."""
     data = text.encode()
@@ -566,7 +605,7 @@ def of_rarer_forms(text: str) -> dict[str, bytes]:
         ),
         "film.sbv": subtitles_of_other_programs(text, "", "0:00:01.000,0:00:02.000\n{}\n\n"),
         "pairs.json": pairs(text),
-        "texts.jsonl": "".join(f"{json.dumps({'text': line})}\n" for line in lines(text) if line).encode(),
+        "texts.jsonl": "".join(f"{json.dumps({'text': line})}\n" for line in text.split("\n") if line).encode(),
         "export-of-runs.json": export_of_runs(text),
         "stream-of-tokens.log": streamed_tokens(text),
         "stream-of-contents.log": streamed_contents(text),

@@ -64,6 +64,21 @@ def member(packed: ZipFile, name: str | ZipInfo, budget: Budget) -> bytes:
             return budget.unpack(stream, info.compress_size)
 
 
+def member_or_refusal(packed: ZipFile, name: str | ZipInfo, budget: Budget) -> Member:
+    """A member, or why it is not read.
+
+    Raises:
+        OverBudget: it would cost too much.
+    """
+    called = name if isinstance(name, str) else name.filename
+    try:
+        return Member(called, member(packed, name, budget))
+    except OverBudget:
+        raise
+    except DocumentRefused as error:
+        return Member(called, error)
+
+
 @opens("zip")
 def zip_members(data: bytes, budget: Budget) -> Iterator[Member]:
     """The files in a zip file.
@@ -74,16 +89,7 @@ def zip_members(data: bytes, budget: Budget) -> Iterator[Member]:
     with open_zip(data) as packed:
         for info in packed.infolist():
             if not info.is_dir() and not _is_hidden(info.filename):
-                yield Member(info.filename, _member_or_refusal(packed, info, budget))
-
-
-def _member_or_refusal(packed: ZipFile, info: ZipInfo, budget: Budget) -> bytes | DocumentRefused:
-    try:
-        return member(packed, info, budget)
-    except OverBudget:
-        raise
-    except DocumentRefused as error:
-        return error
+                yield member_or_refusal(packed, info, budget)
 
 
 @opens("tar")

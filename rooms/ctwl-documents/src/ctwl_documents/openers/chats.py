@@ -21,25 +21,10 @@ from ..budget import Budget
 from ..found import LONG, SENTENCE, Member, plain, prose, size, uncoded, with_others
 from . import opens
 
-_WRITERS = frozenset(
-    [
-        "assistant",
-        "model",
-        "ai",
-        "bot",
-        "gpt",
-        "chatgpt",
-        "claude",
-        "gemini",
-        "copilot",
-        "llm",
-        "llama",
-        "mistral",
-        "qwen",
-        "deepseek",
-        "grok",
-    ]
-)
+_WRITERS = frozenset((
+    "assistant", "model", "ai", "bot", "gpt", "chatgpt", "claude", "gemini", "copilot", "llm", "llama", "mistral",
+    "qwen", "deepseek", "grok",
+))  # fmt: skip
 _PEOPLE = frozenset({"user", "human", "system", "developer", "tool", "function", "prompter", "customer"})
 _WHO = ("role", "from", "sender", "author", "user", "username", "src", "sender_name", "speaker")
 _KIND = ("type", "source", "origin", "event", "sender_type")
@@ -51,31 +36,12 @@ _BY_PEOPLE = ("isCreatedByUser", "is_user", "isUser", "fromUser", "isHuman", "is
 
 _WHAT = ("content", "text", "value", "parts", "message", "body", "mes")
 _ASKED = (
-    "request",
-    "prompt",
-    "instruction",
-    "question",
-    "problem",
-    "input",
-    "inputs",
-    "query",
-    "messages",
-    "message",
-)
+    "request", "prompt", "instruction", "question", "problem", "input", "inputs", "query", "messages", "message",
+)  # fmt: skip
 _ANSWERED = (
-    "completion",
-    "response",
-    "responses",
-    "output",
-    "outputs",
-    "answer",
-    "explanation",
-    "rationale",
-    "solution",
-    "generated_text",
-    "assistant",
-    "reply",
-)
+    "completion", "response", "responses", "output", "outputs", "answer", "explanation", "rationale", "solution",
+    "generated_text", "assistant", "reply",
+)  # fmt: skip
 _READ = frozenset((*_WHAT, *_ASKED, *_ANSWERED))
 """Names of what a record says; other strings are beside it."""
 

@@ -24,7 +24,7 @@ from ..budget import Budget, OverBudget
 from ..found import Member, is_told, others, with_others
 from ..markup import parse
 from . import opens
-from .archives import member, open_zip
+from .archives import member, member_or_refusal, open_zip
 
 _RELATED = re.compile(r"word/_rels/[^/]*\.xml\.rels")
 
@@ -103,7 +103,7 @@ def read(data: bytes, budget: Budget, dialect: _Dialect) -> tuple[str, list[Memb
         parts = [words_of(member(packed, name, budget), dialect) for name in ordered]
         beside, broken = _beside(packed, names, budget, dialect)
         inside = dict.fromkeys([*_chunks(packed, budget), *sorted(filter(dialect.files.fullmatch, packed.namelist()))])
-        chunks = [_member_or_refusal(packed, name, budget) for name in inside]
+        chunks = [member_or_refusal(packed, name, budget) for name in inside]
     words, texts = _told([*parts, ("", beside)])
     chunks = [chunk for chunk in chunks if not (isinstance(chunk.data, bytes) and _FORMULA in chunk.data)]
     return words, [*chunks, *broken, *others(words, texts)]
@@ -187,15 +187,6 @@ def _chunks(packed: ZipFile, budget: Budget) -> list[str]:
     ]
     places = [place for kind, place in found if kind.endswith("/aFChunk")]
     return [place[1:] if place.startswith("/") else posixpath.normpath(f"word/{unquote(place)}") for place in places]
-
-
-def _member_or_refusal(packed: ZipFile, name: str, budget: Budget) -> Member:
-    try:
-        return Member(name, member(packed, name, budget))
-    except OverBudget:
-        raise
-    except DocumentRefused as error:
-        return Member(name, error)
 
 
 _LAST = ("header", "footer"), ("notes",), ("diagram", "chart")
