@@ -206,10 +206,7 @@ def test_a_terminal_of_few_colours_shows_evidence_too(environment: dict[str, str
 
 
 def test_a_terminal_underlines_what_was_found() -> None:
-    found = report(RECORD)
-    found = found.model_copy(update={"spans": [found.spans[0].model_copy(update={"start": 2, "end": 4})]})
-    analysis = Analysis("abcdef", found, np.arange(7), np.full(6, 0.6))
-    shown = on_terminal(analysis, TERM="xterm-256color")
+    shown = on_terminal(analysis_of("abcdef", found_at((2, 4))), TERM="xterm-256color")
     assert "".join(re.findall(r"\x1b\[[0-9;]*\b4;[0-9;]*m([a-f]+)\x1b", shown)) == "cd"
 
 

@@ -321,7 +321,7 @@ def decoded(data: bytes, charset: str | None = None) -> str:
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", "replace")
     found = _CHARSET.search(data[:2048])
-    named = _named(charset or (found[1].decode() if found else "utf-8"))
+    named = _charset(charset or (found[1].decode() if found else "utf-8")) or "utf-8-sig"
     text = data.decode("utf-8-sig", "replace")
     wrong = text.count(_WRONG)
     others = sum(map(len, _NOT_ASCII.findall(text))) - wrong
@@ -332,26 +332,15 @@ def decoded(data: bytes, charset: str | None = None) -> str:
     return labelled if surer >= 0 else text
 
 
-def _named(label: str) -> str:
-    """The charset of a label; UTF-8 for one that is unknown."""
-    try:
-        return _charset(label)
-    except (LookupError, ValueError):
-        return "utf-8-sig"
-
-
 def is_charset(label: str) -> bool:
     """Whether a label names a charset of pages."""
+    return _charset(label) is not None
+
+
+def _charset(label: str) -> str | None:
+    """The charset that browsers take for a label; None for one that is unknown."""
     try:
-        _charset(label)
+        name = codecs.lookup(label.lower().removeprefix("x-")).name
     except (LookupError, ValueError):
-        return False
-    return True
-
-
-def _charset(label: str) -> str:
-    """The charset that browsers take for a label (LookupError: none)."""
-    name = codecs.lookup(label.lower().removeprefix("x-")).name
-    if not _CHARSETS.match(name):
-        raise LookupError(label)
-    return _WIDER.get(name, name)
+        return None
+    return _WIDER.get(name, name) if _CHARSETS.match(name) else None
