@@ -116,6 +116,16 @@ def test_the_scores_of_wrong_codes_follow_the_null() -> None:
     assert stats.chi2.sf(statistic, common.sum() - 1) > 1e-4
 
 
+def test_randomised_p_values_of_a_code_chosen_beforehand_are_uniform() -> None:
+    rng = np.random.default_rng(6)
+    p_values = []
+    for _ in range(300):
+        table = random_table(25, rng)
+        (score,) = score_codes(table, rng.integers(0, 2**20, 1, dtype=np.uint32))
+        p_values.append(null_of(table.scores).randomised(int(score), float(rng.random())))
+    assert stats.kstest(p_values, "uniform").pvalue > 1e-3
+
+
 def test_a_pair_that_comes_back_counts_once() -> None:
     ids = np.array([1, 2, 3, 9, 4, 9, 4, 9, 5, 9, 4])
     cut = positions(ids, 3, 1)
