@@ -235,6 +235,8 @@ OWN = {
     "German": "Er sagte: ‚So ist es‘, und sie: ‚Nein‘, dann: ‚Doch‘. Das Wort ‚Haus‘ ist kurz, ‚Maus‘ auch.",
     "Hindi and English": "मैं Windows। का उपयोग करता हूँ और iPhone। भी। यह Excel। फ़ाइल है, वह Linux। चलाता है।",
     "Chinese and English": "Python， 和 Java， 都 是 常 用 的 语 言， Rust， 也 很 好， 我 用 Linux。 写 代 码。",
+    "Japanese and English": "Unicode、 ASCII、 Latin、 UTF、 ISO、 の 文字コード。 Windows、 Linux、 と Mac。 です",
+    "help in Chinese": "--accept-regex REGEX。 --limit-rate RATE。 --body-data DATA。 限制下载速度，设置配额。",
     "contents": "Introduction․․․․․․․․5 Methods․․․․․․․․․9 Results․․․․․․․․․12 Discussion․․․․․․․20",
     "formulas": "Let x − y = z − 1, a∶b = c∶d, and n − 1 ≥ m − 2; the ratio is 1∶2.",
     "sounds": "It is pronounced /ˈlɪvɪŋ/ or [ˈɹæpɪd] in English, and /ʁuʒ/ in French.",

@@ -203,8 +203,9 @@ const ORDERS = [
   ["o", ranges(HIDDEN.right_to_left_marks)],
   ["r", ranges(HIDDEN.right_to_left_scripts)],
 ];
-const SIGNS = [["s", ranges(HIDDEN.signs)], [" ", SPACES], ["a", [[0x41, 0x5a], [0x61, 0x7a]]]];
+const SIGNS = [["s", ranges(HIDDEN.signs)], [" ", SPACES], ["a", [[0x41, 0x5a], [0x61, 0x7a]]], ["l", LATIN]];
 const NARROW = charactersIn(HIDDEN.narrow);
+const LETTER = new RegExp(`^${ALPHA}$`, "u");
 const NARROW_SPACE = new RegExp(`[${NARROW}]`);
 const CUT = new RegExp(`(?:${ALPHA})+(?:[${NARROW}](?:${ALPHA})+)+`, "gu");
 
@@ -229,12 +230,13 @@ export function apart(text) {
   return places.length >= HIDDEN.fewest && letters < HIDDEN.whole_word * parts.length ? places : [];
 }
 
-/** The places of punctuation of other scripts behind words that end with a letter of ASCII, if enough have any. */
+/** The places of punctuation of other scripts behind letters of ASCII, if enough, and more than other letters. */
 export function foreignSigns(text) {
   if (isAscii(text)) return [];
   const { kinds, at } = kindsOf(text, SIGNS);
   const places = Array.from(kinds.matchAll(/(?<=a)s(?= |$)/g), ({ index }) => at[index]);
-  const words = kinds.split(" ").filter((word) => word);
-  const latin = words.filter((word) => word.includes("a")).length;
-  return places.length >= few(text) && 2 * latin > words.length ? places : [];
+  if (places.length < few(text)) return [];
+  const letters = Array.from(text, (character) => LETTER.test(character));
+  const others = letters.filter((is, i) => is && kinds[i] === "x").length;
+  return others < places.length ? places : [];
 }

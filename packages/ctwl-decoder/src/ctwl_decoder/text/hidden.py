@@ -218,8 +218,10 @@ _SIGNS: Sequence[_Kind] = (
     ("s", _HIDDEN.signs.ranges),
     (" ", _points(NUMBERS.text.white_space)),
     ("a", ((0x41, 0x5A), (0x61, 0x7A))),
+    ("l", _HIDDEN.latin.ranges),
 )
 _FOREIGN = re.compile("(?<=a)s(?= |$)")
+_LETTER = re.compile(r"[^\W\d_]")
 _CUT = re.compile(rf"[^\W\d_]+(?:[{_NARROW}][^\W\d_]+)+")
 
 
@@ -244,11 +246,12 @@ def apart(text: str) -> list[int]:
 
 
 def foreign_signs(text: str) -> list[int]:
-    """The places of punctuation of other scripts behind words that end with a letter of ASCII, if enough have any."""
+    """The places of punctuation of other scripts behind letters of ASCII, if enough, and more than other letters."""
     if text.isascii():
         return []
     kinds = text.translate(_Kinds(*_SIGNS))
     places = [found.start() for found in _FOREIGN.finditer(kinds)]
-    words = kinds.split()
-    latin = sum("a" in word for word in words)
-    return places if len(places) >= _few(text) and 2 * latin > len(words) else []
+    if len(places) < _few(text):
+        return []
+    others = sum(kinds[found.start()] == "x" for found in _LETTER.finditer(text))
+    return places if others < len(places) else []
