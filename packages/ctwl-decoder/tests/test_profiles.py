@@ -3,14 +3,18 @@
 import json
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import recorded_texts
 
 from ctwl_decoder import Decoder, Decoders, decode, describe
 from ctwl_decoder.command import main
+from ctwl_decoder.errors import TextRefused
+from ctwl_decoder.files import Found
 from ctwl_decoder.profiles import paying
 from ctwl_decoder.report.wording import held_back, not_tried, why_none
+from ctwl_decoder.several import read_all
 from ctwl_decoder.words import say
 from ctwl_protocol import get_profile
 from ctwl_protocol.errors import ProxyNotFound
@@ -104,6 +108,12 @@ def test_a_model_that_is_missing_is_named_once_and_the_rest_is_read() -> None:
         decoders(optional=False).decode(PLAIN)
     with pytest.raises(ProxyNotFound):
         decoders().decode(PLAIN, score="whole")  # nothing could read
+
+
+@pytest.mark.parametrize("error", TextRefused.__subclasses__())
+def test_what_is_wrong_with_one_text_ends_no_other(error: type[TextRefused]) -> None:
+    verdicts = read_all([Found("one", "words"), Found("two", "words")], Mock(side_effect=error("no")), lines=False)
+    assert [type(verdict.result) for verdict in verdicts] == [error] * 2
 
 
 def test_several_texts_name_it_once_too(

@@ -3,6 +3,7 @@
 import pickle
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pyarrow as pa
 import pytest
@@ -14,7 +15,7 @@ from ctwl_corpora.errors import ScanSettingsDiffer
 from ctwl_corpora.scan.command import _parser, _settings
 from ctwl_corpora.tables import RESULTS, TableReader
 from ctwl_decoder import Decoder
-from ctwl_decoder.errors import OptionOutOfRange
+from ctwl_decoder.errors import OptionOutOfRange, TextRefused
 from ctwl_protocol import Beacon
 from ctwl_protocol.environment import PROFILE, PROXY
 from ctwl_protocol.errors import ProxyNotFound
@@ -51,6 +52,13 @@ def test_a_row_says_how_far_a_text_was_read_and_what_it_shows(marked: list[str])
     assert found.p_value is not None and found.p_value < 1e-6 and found.spans and found.tokens
     assert (plain.outcome, plain.read, plain.p_value, plain.detected) == ("none", "screened", None, False)
     assert none == Row(error="text-missing", message=none.message) and lone.error == "not-text"
+
+
+@pytest.mark.parametrize("error", TextRefused.__subclasses__())
+def test_what_is_wrong_with_one_text_is_its_row(error: type[TextRefused], monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = opened(BatchReader(SETTINGS))
+    monkeypatch.setattr(Decoder, "begin", Mock(side_effect=error("no")))
+    assert [row.error for row in reader.read([PLAIN, PLAIN])] == [error.code] * 2
 
 
 def test_the_cost_of_a_whole_reading_is_said_once_before(marked: list[str], caplog: pytest.LogCaptureFixture) -> None:

@@ -19,11 +19,15 @@ class InputRefused(DecoderError):
     """Base of what is wrong with a text, a file or an option that was given: another one is needed."""
 
 
-class NotText(InputRefused):
+class TextRefused(InputRefused):
+    """Base of what is wrong with one text: among several, the others are read."""
+
+
+class NotText(TextRefused):
     """The input is no text: not UTF-8, with lone surrogates, or with too many combining marks on one letter."""
 
 
-class InputTooLarge(InputRefused):
+class InputTooLarge(TextRefused):
     """The input is larger than its bound."""
 
 

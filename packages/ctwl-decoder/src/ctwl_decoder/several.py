@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ctwl_protocol.command import closed_output_is_fine, harmless
 
-from .errors import DecoderError, InputTooLarge, NotText
+from .errors import DecoderError, TextRefused
 from .files import Found, texts_of
 from .report.model import Report
 from .report.wording import format_p_value, headline, not_tried, why_none
@@ -70,7 +70,7 @@ def read_all(found: Iterable[Found], read: Callable[[str, str], Report], *, line
     for each in found:
         try:
             result = each.text if isinstance(each.text, DecoderError) else read(each.text, each.name)
-        except (NotText, InputTooLarge) as error:
+        except TextRefused as error:
             result = error
         verdicts.append(Verdict(each.name, result))
         if lines:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from ctwl_decoder import Decoder, Decoders, Reading, Screened, Search, open_proxies, paying
-from ctwl_decoder.errors import ExtraMissing, InputTooLarge, NotText
+from ctwl_decoder.errors import ExtraMissing, TextRefused
 from ctwl_decoder.report import Outcome, Report
 from ctwl_decoder.words import say
 from ctwl_protocol import CTWLError
@@ -179,7 +179,7 @@ class BatchReader:
             return Row(error=TextMissing.code, message="there is no text here")
         try:
             readings = [decoder.begin(text, **self._search(decoder)) for decoder in self.decoders]
-        except (NotText, InputTooLarge) as error:
+        except TextRefused as error:
             return Row(error=error.code, message=str(error))
         return [(reading, self._screened(reading)) for reading in readings]
 
