@@ -95,5 +95,5 @@ def load(proxy: Proxy) -> None:
         ExtraMissing: torch and transformers are not installed.
         CTWLError: see :func:`ctwl_protocol.proxy.open_proxy`.
     """
-    with needing("torch", "the strategy delta, which asks the proxy LM,"):
+    with needing("torch", "a strategy that asks the proxy LM"):
         proxy.load_for_writing()

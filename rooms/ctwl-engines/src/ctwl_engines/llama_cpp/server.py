@@ -70,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
         help=f"a published profile or a profile file; published: {', '.join(published_names())} "
         f"(default: ${PROFILE.name}, else the standard one)",
     )
-    files = "folder with the proxy LM's files, which only delta asks"
+    files = "folder with the proxy LM's files, which some strategies ask"
     proxy.add_argument("--proxy", dest="proxy_path", metavar="PATH", help=files)
     return parser
 
