@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..text.variants import taken_out
+from ..text.variants import STAYS, taken_out
 from ..words import say
 from .model import Hidden
 
@@ -12,7 +12,7 @@ def hidden_in(text: str) -> list[Hidden]:
     hidden = list[Hidden]()
     for each in taken_out(text):
         point = f"U+{ord(text[each.start]):04X}"
-        read = "hidden-stays" if each.kind in ("turned", "apart", "signs") else "hidden-goes"
+        read = "hidden-stays" if each.kind in STAYS else "hidden-goes"
         named = say(f"hidden-{each.kind}", point=point, start=each.start, count=each.count)
         says = f"{named} {say('hidden-means')} {say(read)}"
         hidden.append(Hidden(kind=each.kind, start=each.start, point=point, count=each.count, says=says))

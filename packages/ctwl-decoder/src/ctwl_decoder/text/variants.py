@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -25,6 +25,8 @@ from .marks import without_marks
 
 AS_GIVEN = "as given"
 HiddenKind: TypeAlias = Literal["invisible", "accents", "look-alikes", "turned", "apart", "signs"]
+STAYS: Mapping[HiddenKind, Callable[[str], list[int]]] = {"turned": turned, "apart": apart, "signs": foreign_signs}
+"""What is named and not undone, and what finds its places in a text as given."""
 
 _CAPITALS = NUMBERS.variants.capitals
 _FEWEST_WORDS = NUMBERS.variants.fewest_words
@@ -104,8 +106,7 @@ def taken_out(text: str) -> list[TakenOut]:
     not undone in either.
     """
     found: dict[HiddenKind, list[tuple[int, int]]] = {"invisible": [], "accents": [], "look-alikes": []}
-    stay: dict[HiddenKind, list[int]] = {"turned": turned(text), "apart": apart(text), "signs": foreign_signs(text)}
-    found |= {kind: [(place, 1) for place in places] for kind, places in stay.items()}
+    found |= {kind: [(place, 1) for place in places_in(text)] for kind, places_in in STAYS.items()}
     given = _first(text)
     if any(True for _ in never(given.text)):
         given = without_marks(given)  # which begin with some of these

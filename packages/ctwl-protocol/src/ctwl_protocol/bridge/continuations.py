@@ -83,7 +83,7 @@ class Continuations:
 
     def _show(self, candidate: int, tokens: Path) -> int:
         """Note what a candidate shows at each place, from its longer tail's tokens; about how many bytes this takes."""
-        common, size = common_prefix_length(self._tokens, tokens), 0
+        common, size = _common_prefix_length(self._tokens, tokens), 0
         for depth in range(common, min(len(tokens), common + DEPTH)):
             path, token = tokens[:depth], tokens[depth]
             shown = self._shown.setdefault(path, [])
@@ -121,7 +121,7 @@ def follow(
     return paths, place_of
 
 
-def common_prefix_length(one: Path, other: Path) -> int:
+def _common_prefix_length(one: Path, other: Path) -> int:
     """How many tokens two sequences begin with in common."""
     if one == other[: len(one)]:
         return len(one)
