@@ -9,6 +9,7 @@ setting:
 
 - found: with the right code, at the default level and at a false-positive rate of 1 %, for a registered
   provider;
+- found with few nonces: at the default level, if the provider's registry entry declares as few as its texts have;
 - found by its own model: by a reader that weighs with the model that wrote it, and has not seen the prompt;
 - foretold: how many texts the encoder expects to be found, for a provider that is not registered, and how many are
   found so. The forecast holds if the first lies in the interval of the second.
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -34,7 +35,8 @@ import ctwl_protocol
 from ctwl_decoder import Decoder, Report
 from ctwl_decoder.reading_model import ReadingModel
 from ctwl_encoder import Generation
-from ctwl_protocol.registry import bundled
+from ctwl_protocol.registry import Trusted, bundled
+from ctwl_protocol.registry.entries import Entry, ProviderEntry
 
 from ..shared import editing, real_models
 from ..shared.answers import LENGTHS, Answer, Writing, prompts_of
@@ -43,6 +45,7 @@ from ..shared.editing import reworded
 from ..shared.experiment import Options, Result, experiment, tracked
 from ..shared.measures import rate
 from ..shared.readers import reader
+from ..shared.texts import PROVIDER, VERSION
 
 SETTINGS = ((0.7, 0.95), (1.0, 1.0))
 """Temperature and top-p."""
@@ -52,6 +55,9 @@ SHARES = (0.1, 0.25)
 
 ONE_IN_A_HUNDRED = 0.01
 """The false-positive rate at which others report."""
+
+NONCES = 8
+"""How many the texts have."""
 
 PARTS = 10
 STEP = 30
@@ -75,6 +81,7 @@ class Read:
         found_in_hundred: the same at a false-positive rate of 1 %.
         wrong: whether another code was found.
         reworded: whether it was found after each of :data:`SHARES`.
+        few: whether it was found where few nonces are declared, unedited and after each of these.
     """
 
     choice: float
@@ -84,14 +91,16 @@ class Read:
     found_in_hundred: bool
     wrong: bool
     reworded: tuple[bool, ...]
+    few: tuple[bool, ...]
 
 
 class Readers:
-    """The public's reader, with the registry and with one that lists nobody; both keep what the proxy LM says."""
+    """The public's reader with the registry, with one that lists nobody, and with one that declares few nonces."""
 
     def __init__(self) -> None:
         self.public = reader()
         self.unlisted = reader(self.public.proxy, registry=bundled().without_entries())
+        self.few = reader(self.public.proxy, registry=declaring(NONCES))
 
     def kept(self, answer: Answer, tokens: int, number: int) -> Read:
         """What came of a text's first so many tokens, read once and kept; ``number`` draws the words of the edits."""
@@ -102,7 +111,7 @@ class Readers:
         text = answer.parts[tokens]
         report, unlisted = self.public.decode(text.text), self.unlisted.decode(text.text)
         mild = self.public.decode(text.text, alpha=ONE_IN_A_HUNDRED)
-        edited = (reworded(share, text.text, np.random.default_rng(number)) for share in SHARES)
+        edited = [reworded(share, text.text, np.random.default_rng(number)) for share in SHARES]
         return Read(
             choice=float(np.sum(answer.choice[:tokens])),
             foretold=text.chance_found,
@@ -111,7 +120,20 @@ class Readers:
             found_in_hundred=_right(mild, text),
             wrong=report.detected and not _right(report, text),
             reworded=tuple(_right(self.public.decode(each), text) for each in edited),
+            few=tuple(_right(self.few.decode(each), text) for each in (text.text, *edited)),
         )
+
+
+def declaring(nonces: int) -> Trusted:
+    """The bundled registry, where the model version that writes declares so many nonces."""
+    trusted = bundled()
+    registry, entries = trusted.registry, list[Entry]()
+    for entry in registry.entries:
+        if isinstance(entry, ProviderEntry) and entry.code == PROVIDER:
+            few = (m.model_copy(update={"nonces": nonces}) if m.version == VERSION else m for m in entry.models)
+            entry = entry.model_copy(update={"models": tuple(few)})  # noqa: PLW2901
+        entries.append(entry)
+    return replace(trusted, registry=registry.model_copy(update={"entries": tuple(entries)}))
 
 
 def _right(report: Report, text: Generation) -> bool:
@@ -151,11 +173,15 @@ def by_choice(texts: Sequence[Read]) -> Iterator[dict[str, Any]]:
 def found_rates(texts: Sequence[Read]) -> dict[str, Any]:
     """How many texts were found, in each way."""
     changed = zip(*(text.reworded for text in texts), strict=True)
+    few = zip(*(text.few for text in texts), strict=True)
     return {
         "found": rate(sum(text.found for text in texts), len(texts)),
         "found at 1 %": rate(sum(text.found_in_hundred for text in texts), len(texts)),
         "wrong": sum(text.wrong for text in texts),
         "reworded": {str(share): rate(sum(each), len(texts)) for share, each in zip(SHARES, changed, strict=True)},
+        "found with few nonces": {
+            str(share): rate(sum(each), len(texts)) for share, each in zip((0.0, *SHARES), few, strict=True)
+        },
         "forecast": held(texts),
     }
 
@@ -193,7 +219,9 @@ def main(options: Options) -> Result:
         own = own_reader(model, readers.public) if options.own else None
         for kind, (temperature, top_p) in product(options.kinds.split(","), SETTINGS):
             prompts = prompts_of(model, kind, options.texts)
-            writing = Writing(model, temperature, top_p, options.tokens, seed=options.seed, batch=options.batch)
+            writing = Writing(
+                model, temperature, top_p, options.tokens, seed=options.seed, batch=options.batch, nonces=NONCES
+            )
             answers = writing.answers(prompts)
             strategy = answers[0].whole.strategy.value
             for tokens in LENGTHS:
@@ -213,9 +241,9 @@ def main(options: Options) -> Result:
         part = {"model": model, "kinds": options.kinds}
         forecasts.append({**part, **held(every), "tenths": list(tenths(every))})
         curve += [{**part, **each} for each in by_choice(every)]
-    found: Result = {"rows": rows, "forecasts": forecasts, "by choice": curve}
+    found: Result = {"settings": {"nonces": NONCES}, "rows": rows, "forecasts": forecasts, "by choice": curve}
     earlier = json.loads(Path(options.beside).read_text(encoding="utf-8")) if options.beside else {}
-    return {name: earlier.get(name, []) + own for name, own in found.items()}
+    return {name: own if name == "settings" else earlier.get(name, []) + own for name, own in found.items()}
 
 
 if __name__ == "__main__":

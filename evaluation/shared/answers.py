@@ -62,6 +62,7 @@ class Writing:
         strategy: the encoder's default for the temperature where None.
         seed: plus the number of a batch's first text, it seeds the batch.
         batch: texts that are written together.
+        nonces: from how many each text draws its own; as many as the registry declares where None.
     """
 
     model: str
@@ -71,6 +72,7 @@ class Writing:
     strategy: str | None = None
     seed: int = 1
     batch: int = 32
+    nonces: int | None = None
 
     def answers(self, prompts: Sequence[str]) -> list[Answer]:
         """A text for each prompt, found written or written now."""
@@ -85,7 +87,7 @@ class Writing:
         with patch.object(generation_utils, "TopPLogitsWarper", lambda top_p, **_: Nucleus(top_p)):
             written = encoder.generate(
                 prompts, PROVIDER, VERSION, temperature=self.temperature, top_p=self.top_p, strategy=self.strategy,
-                max_new_tokens=self.tokens, seed=self.seed + start,
+                max_new_tokens=self.tokens, seed=self.seed + start, nonces=self.nonces,
             )  # fmt: skip
         choice = np.stack(encoder.choice, axis=1).round(4).tolist()
         return [

@@ -4,7 +4,7 @@ from evaluation.reading.models import STEP, Read, by_choice, held, tenths
 
 
 def read(foretold: float, found: bool, choice: float = 100.0) -> Read:
-    return Read(choice, foretold, found, found, found, False, (found, False))
+    return Read(choice, foretold, found, found, found, False, (found, False), (found, found, False))
 
 
 TEXTS = [read(i / 40, i >= 16, STEP * i / 10) for i in range(40)]

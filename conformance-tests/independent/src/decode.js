@@ -1,6 +1,6 @@
 /** 10 Decoding: from a text to the codes in it. The numbers are the specification's steps. */
 import NUMBERS from "../../../spec/numbers.json" with { type: "json" };
-import { CODE_BITS } from "../../../packages/ctwl-web/src/beacon.js";
+import { CODE_BITS, NONCES } from "../../../packages/ctwl-web/src/beacon.js";
 import { countedIn, evidence, rowsOf } from "./evidence.js";
 import { carried, MAX_CODES } from "../../../packages/ctwl-web/src/framing.js";
 import { colourSeed } from "../../../packages/ctwl-web/src/hashing.js";
@@ -42,7 +42,7 @@ const RIVAL = Math.exp(SLACK);
  * What is found in a text under a profile at a level.
  *
  * @param light whether the text is read by the light scores alone, which need no weights
- * @param registered the codes of registered beacons, ascending
+ * @param registered the codes of registered beacons, ascending, in a list for each number of nonces that a beacon has
  * @returns `{detected, code, p_value, spans, record}`, nulls where nothing is found; `candidate`: the code that came
  *   nearest, with its p-value, or null; `strongest`, the passage whose code it is, or null
  */
@@ -75,10 +75,14 @@ function prepared(profile, variant, alpha, light, variants, registered = []) {
   const found = evidence(profile, tokens, light);
   // 10.2: the codes of registered beacons and all codes are searched, each with its share of the level.
   const own = NUMBERS.search.registered_share.value;
-  const sets = registered.length > 0 ? [[registered, own], [null, 1 - own]] : [[null, 1]];
+  const of = (codes) => new Set(Array.from(codes, (code) => Math.floor(code / NONCES))).size;
+  const beacons = registered.reduce((sum, codes) => sum + of(codes), 0);
+  const hops = registered.flatMap((codes) => Array.from(codes));
+  const few = registered.map((codes) => ({ codes, hops, parts: beacons / of(codes), part: own }));
+  const sets = [...few, { codes: null, hops: null, parts: 1, part: few.length > 0 ? 1 - own : 1 }];
   const readers = Object.entries(light ? LIGHT_SHARES : SHARES).flatMap(([score, share]) => {
     const scored = found.map((position) => ({ ...position, units: position.scores[score] }));
-    return sets.map(([codes, part]) => new Reader(profile, scored, { alpha, light }, share * part, variants, codes));
+    return sets.map((set) => new Reader(profile, scored, { alpha, light }, share * set.part, variants, set));
   });
   return { found, readers };
 }
@@ -177,9 +181,12 @@ function bestOf(candidates, alpha, see) {
 
 /** Reads positions by one score, whose share of the level is given. */
 class Reader {
-  constructor(profile, found, { alpha, light }, share, variants, codes = null) {
+  constructor(profile, found, { alpha, light }, share, variants, { codes, hops, parts }) {
     this.share = share;
     this.codes = codes;
+    this.hops = hops;
+    this.parts = parts; // 10.2: beacons of other numbers of nonces have equal parts of the level
+    this.paid = (codes?.length ?? 2 ** profile.code_bits) * parts;
     this.profile = profile;
     this.found = found;
     this.alpha = alpha;
@@ -187,14 +194,13 @@ class Reader {
     this.variants = variants;
     // Records are made of beacons of 20 bits (9.2); codes of other sizes come alone.
     this.numbers = profile.code_bits === CODE_BITS ? Array.from({ length: MAX_CODES }, (_, i) => i + 1) : [1];
-    this.tests = this.numbers.map((n) => tests(found.length, n, codes?.length ?? 2 ** profile.code_bits, variants, this.numbers.length, share));
+    this.tests = this.numbers.map((n) => tests(found.length, n, this.paid, variants, this.numbers.length, share));
   }
 
   /** 10, step 8: whether a window carries its code, and the text's kind is no reason for it. */
   isFound({ p, n, from, behind, code, tests, choices, evidence }) {
     const contexts = new Set(this.found.slice(from, behind).map(({ name }) => name)).size;
-    const every = 2 ** this.profile.code_bits;
-    const others = every / (this.codes?.length ?? every);
+    const others = 2 ** this.profile.code_bits / this.paid;
     if (this.light) return p * others <= (contexts >= MANY_CONTEXTS ? this.alpha : this.alpha ** 2);
     if (p > this.alpha) return false;
     const paid = choices * (behind - from >= POSITIONS_PER_CONTEXT * contexts ? others : 1);
@@ -321,7 +327,7 @@ class Reader {
 
   /** 10.4: the better of the two tests, and the record where it may be reported. */
   addRecord(one, positions) {
-    const found = bestRecord(this.profile, positions, one.n, one.beacons, one.tests, this.codes);
+    const found = bestRecord(this.profile, positions, one.n, one.beacons, one.tests, this);
     if (!found) return;
     const p = pValue(found.probability, found.tests);
     if (!found.shown && p >= one.p) return;

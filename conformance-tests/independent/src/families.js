@@ -57,10 +57,18 @@ const profileOf = ({ profile }) => (profile === undefined ? TOY : PUBLISHED.get(
 const textOf = ({ text, code_units: units }) => (units === undefined ? text : String.fromCharCode(...units));
 
 const read = (input, light, registered) => decodeText(profileOf(input), textOf(input), input.alpha, light, registered);
-/** The codes of beacons, `[provider, version]` each, with as many nonces as a third number says, else with any: ascending. */
-const beaconCodes = (beacons) =>
-  Uint32Array.from(beacons.flatMap(([provider, version, nonces = NONCES]) =>
-    Array.from({ length: nonces }, (_, nonce) => beaconCode({ provider, version, nonce })))).sort();
+/**
+ * The codes of beacons, `[provider, version]` each, with as many nonces as a third number says, else with any: ascending, in
+ * a list for each number of nonces.
+ */
+const beaconCodes = (beacons) => {
+  const found = new Map();
+  for (const [provider, version, nonces = NONCES] of beacons) {
+    const codes = Array.from({ length: nonces }, (_, nonce) => beaconCode({ provider, version, nonce }));
+    found.set(nonces, [...(found.get(nonces) ?? []), ...codes]);
+  }
+  return Array.from(found.values(), (codes) => Uint32Array.from(codes).sort());
+};
 const told = ({ detected, code, p_value: p, spans }) => ({
   detected, code, p_value: p, spans: spans.map((span) => ({ code: span.code, p_value: span.p_value })),
 });

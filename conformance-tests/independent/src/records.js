@@ -25,12 +25,13 @@ const LIKELY = [0, 2 ** CODE_BITS, 1024, 96];
  * @param n the number of codes
  * @param beacons the best codes of slot 0, with their scores, best first
  * @param tests `K` of slot 0 in these positions
- * @param searched the beacons that are searched, ascending; null for all
+ * @param searched `{codes, hops, parts}`: the beacons that are searched, and those that an earlier hop may be, null for all;
+ *   how many times the number of the first the alternatives are
  * @returns `{layout, codes, probability, tests, shown, slots, layouts}`: codes, null for an authenticator; the record's `P`
  *   and the tests it takes; whether the slots behind slot 0 show a layout by themselves; each slot's units, those that its code
  *   has in each row, score and number of codes that may be in it, the check's last; the layouts of so many codes
  */
-export function bestRecord(profile, found, n, beacons, tests, searched) {
+export function bestRecord(profile, found, n, beacons, tests, { codes: searched, hops, parts }) {
   const layouts = LAYOUTS.filter(({ codes }) => codes === n);
   const first = rowsOf(countedIn(found, n, 0), profile.key);
   const nonces = new Map();
@@ -44,9 +45,9 @@ export function bestRecord(profile, found, n, beacons, tests, searched) {
   };
   let best = null;
   for (const [nonce, tried] of nonces) {
-    const withNonce = searched?.filter((code) => code % NONCES === nonce).length ?? 2 ** CODE_BITS / NONCES;
+    const withNonce = parts * (searched?.filter((code) => code % NONCES === nonce).length ?? 2 ** CODE_BITS / NONCES);
     for (const layout of layouts) {
-      const slots = readableSlots(profile, found, layout, nonce, searched);
+      const slots = readableSlots(profile, found, layout, nonce, hops);
       const records = slots.slice(0, -1).reduce((product, { count }) => product * count, 1);
       const behind = slots.flatMap(({ rows }) => rows.map(({ units }) => units));
       for (const beacon of tried) {
@@ -75,11 +76,11 @@ export function bestRecord(profile, found, n, beacons, tests, searched) {
 }
 
 /** The slots behind slot 0 that anyone can read, the check's last, each with its rows and the codes that may be in it. */
-function readableSlots(profile, found, layout, nonce, searched) {
+function readableSlots(profile, found, layout, nonce, hops) {
   const n = layout.codes;
   const numbers = Array.from({ length: n }, (_, i) => i + 1).filter((slot) => !(layout.authenticated && slot === n - 1));
   return numbers.map((slot) => {
-    const codes = slot < layout.hops ? searched : null; // an earlier hop is one of the beacons
+    const codes = slot < layout.hops ? hops : null; // an earlier hop is one of the beacons
     const rows = rowsOf(countedIn(found, n, slot), profile.key, { layout: layout.number, slot, nonce });
     return { rows, codes, count: codes?.length ?? 2 ** CODE_BITS };
   });

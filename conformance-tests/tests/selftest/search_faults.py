@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import prod
+from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
 
@@ -260,7 +261,8 @@ def windows_as_wholes(found: Any, texts: Any, *_: Any, **__: Any) -> Any:
     from ctwl_decoder.search.candidates import Window
 
     whole = {(text.score, n): Window.of(text, 0, len(text.positions), n) for text in texts for n in (1, 2, 3, 4)}
-    again = [(each, whole[each.by, each.record_codes].candidate(each.code, each.codes, each.tests)) for each in found]
+    fields = attrgetter("code", "code_set", "tests")
+    again = [(each, whole[each.by, each.record_codes].candidate(*fields(each))) for each in found]
     return [replace(other, start=each.start, end=each.end) for each, other in again]
 
 
@@ -276,14 +278,14 @@ def shares(first: float, second: float, mapping: str = "SCORE_SHARES") -> Mappin
 
 def whole_level(few: bool) -> Mapping[str, Change]:
     """The whole level for registered codes, or for all beside them."""
-    return {"d.search.plan:CodeSet": lambda code_set: lambda codes, share=1.0: code_set(
-        codes, 1.0 if (len(codes) < 2**20) == few else share
+    return {"d.search.plan:CodeSet": lambda code_set: lambda codes, share=1.0, parts=1.0: code_set(
+        codes, 1.0 if (len(codes) < 2**20) == few else share, parts
     )}  # fmt: skip
 
 
 LIGHT = "LIGHT_SHARES"
 FACTORS = (
-    Fault("no-factor-for-codes", WHOLE, repaid(lambda each, _: 1 / len(each.codes))),
+    Fault("no-factor-for-codes", WHOLE, repaid(lambda each, _: 1 / each.code_set.number)),
     Fault("half-the-codes", WHOLE, repaid(lambda *_: 1 / 2)),
     Fault("whole-level-for-registered-codes", "decode-registered", whole_level(few=True)),
     Fault("whole-level-for-all-codes", "decode-registered", whole_level(few=False)),
@@ -294,7 +296,10 @@ FACTORS = (
         "d.search.candidates:POSITIONS_PER_CONTEXT": lambda n: n - 1
     }),
     Fault("all-nonces-of-registered-codes", "decode-registered", {
-        "d.search.plan:beacon_codes": lambda real: lambda profile, given, _: real(profile, given, None)
+        "d.search.plan:codes_by_nonces": lambda real: lambda profile, given, _: real(profile, given, None)
+    }),
+    Fault("a-level-for-each-number-of-nonces", "decode-registered", {
+        "d.search.plan:CodeSet": lambda code_set: lambda codes, share=1.0, parts=1.0: code_set(codes, share)
     }),
     Fault("no-factor-for-forms", "decode-forms", {"d.text.tokens:tokenize_variants": after(
         lambda found, *_: [replace(each, variants=1) for each in found]

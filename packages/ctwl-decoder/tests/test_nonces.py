@@ -26,12 +26,15 @@ TEXT = recorded_texts.HALF.read_text(encoding="utf-8")
 """Of provider 700, version 9, nonce 21."""
 
 
-def trusting(nonces: int | None, provider: int = 700) -> Trusted:
-    """A registry with one model, which declares so many nonces; None for no declaration."""
+def trusting(nonces: int | None, provider: int = 700, beside: int | None = None) -> Trusted:
+    """A registry with one model, which declares so many nonces, and maybe another one; None for no declaration."""
     root, registry = first()
     registry = with_provider(registry, provider, "Seven Hundred", "https://sevenhundred.example")
-    model = {"version": 9, "name": "Nine", "since": registry.issued, "until": None, "nonces": nonces}
-    return signed(root, drafts.add(registry, "model", code=provider, **model))
+    model = {"name": "Nine", "since": registry.issued, "until": None}
+    registry = drafts.add(registry, "model", code=provider, version=9, nonces=nonces, **model)
+    if beside is not None:
+        registry = drafts.add(registry, "model", code=provider, version=3, nonces=beside, **model)
+    return signed(root, registry)
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +68,15 @@ def test_registered_codes_are_searched_by_their_declared_nonces(reading: Any) ->
     assert few.detected and many.p_value == pytest.approx(few.p_value * 64 / 22)
     beyond = reading(21).decode(TEXT, score="light")  # all codes are searched, too
     assert beyond.p_value == pytest.approx(few.p_value * (2**20 * 7) / 22)
+
+
+@pytest.mark.parametrize("score", ["light", pytest.param("whole", marks=pytest.mark.slow)])
+def test_a_provider_pays_for_its_own_nonces_whatever_others_declare(reading: Any, score: Any) -> None:
+    alone = reading(22).decode(TEXT, score=score)
+    for others in (1, 22, 64):
+        report = reading(22, beside=others).decode(TEXT, score=score)
+        assert (report.detected, report.code) == (True, alone.code)
+        assert report.p_value == pytest.approx(2 * alone.p_value, rel=1e-6)  # of two models
 
 
 def test_a_beacon_that_the_registry_does_not_know_has_all_nonces(reading: Any) -> None:

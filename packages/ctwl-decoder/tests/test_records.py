@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctwl_decoder.report.interpretation import Interpreter
-from ctwl_decoder.search.candidates import Candidate, FoundRecord, ScoredText, Window
+from ctwl_decoder.search.candidates import Candidate, CodeSet, FoundRecord, ScoredText, Window
 from ctwl_decoder.search.error_bounds import convolve, error_bounds
 from ctwl_decoder.search.likeliest import NOWHERE, likeliest
 from ctwl_decoder.search.records import RecordReader
@@ -124,7 +124,7 @@ def marks_with(
 
 def beacon_of(marks: ScoredPositions, codes: int) -> Candidate:
     """The beacon of a text, as that of a record of so many codes."""
-    return Window.of(ScoredText(marks), 0, len(marks), codes).candidate(700_000, EVERY, 1 << 20)
+    return Window.of(ScoredText(marks), 0, len(marks), codes).candidate(700_000, CodeSet(EVERY), 1 << 20)
 
 
 @pytest.mark.slow
@@ -210,7 +210,8 @@ def test_a_field_of_another_width_is_no_sealed_user(bits: int) -> None:
     codes = (700_000, *[(1 << 20) - 1] * (layout.codes - 1))
     found = FoundRecord(layout, codes, (1e-9,) * layout.codes, 1e-9)
     marks = marks_with(RecordReader(get_profile()), "tagged", {0: codes[0]}, 200, 1.0, np.random.default_rng(1))
-    window = Window.of(ScoredText(marks), 0, len(marks), 2).candidate(codes[0], np.array(codes[:1], np.uint32), 1)
+    beacon = CodeSet(np.array(codes[:1], np.uint32))
+    window = Window.of(ScoredText(marks), 0, len(marks), 2).candidate(codes[0], beacon, 1)
     interpreter = Interpreter(get_profile(), load_trusted(), ProviderKeys(bytes(32)), (0,))
     record = interpreter.record(replace(window, record=found), 1e-4)
     assert record is not None and (record.sealed, record.user) == (None, None)

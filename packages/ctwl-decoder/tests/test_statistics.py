@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from numpy_scores import score_codes
 from scipy import stats
 
-from ctwl_decoder.search.candidates import MANY_CONTEXTS, Candidate
+from ctwl_decoder.search.candidates import MANY_CONTEXTS, Candidate, CodeSet
 from ctwl_decoder.statistics.code_scores import best_codes, score_all
 from ctwl_decoder.statistics.null import null_of
 from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
@@ -204,7 +204,7 @@ def test_a_place_with_several_sets_of_rivals_adds_them_up_and_one_without_has_no
 
 
 def candidate(by: Score, p_value: float, log_e: float, contexts: int = MANY_CONTEXTS, choices: int = 1) -> Candidate:
-    given = contexts, 1e6, p_value / 1e6, p_value, EVERY[:64], math.log(choices)
+    given = contexts, 1e6, p_value / 1e6, p_value, CodeSet(EVERY[:64]), math.log(choices)
     return Candidate(0, 9, 1, 7, by, 0, -30.0, log_e, *given)
 
 

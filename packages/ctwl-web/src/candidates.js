@@ -11,10 +11,11 @@ const REPEAT_DISTANCE = SEARCH.repeat_distance;
 const { evaluated: EVALUATED, standard_scores: STANDARD_SCORE } = SEARCH;
 
 /**
- * Candidates: `{from, behind, n, code, by, score, tests, chance, p, codes}`. `chance` is exact where `p` is below 1.
+ * Candidates: `{from, behind, n, code, by, score, tests, chance, p, codes, number, parts}`. `chance` is exact where `p` is below 1.
  *
  * @param text a ScoredText
- * @param codeSets `{codes, number, share}` each: codes, null for all, how many they are, the set's share of the level
+ * @param codeSets `{codes, number, parts, share}` each: codes, null for all, for how many codes the tests pay, how many
+ *   times those of the set that is, their share of the level
  * @param scores the scores with their shares of the level
  * @param numbers the numbers of codes that a record may have
  * @param search asks a job of {@link windowJob}
@@ -36,7 +37,7 @@ export async function findCandidates(text, codeSets, scores, numbers, search) {
     return tables.get(name);
   };
   const found = [];
-  for (const { codes, number, share } of codeSets) {
+  for (const { codes, number, parts, share } of codeSets) {
     const bests = await search(windowJob(text, names, counted, all, codes));
     names.forEach((by, s) => {
       let first = 0;
@@ -47,7 +48,7 @@ export async function findCandidates(text, codeSets, scores, numbers, search) {
         first += grid.length;
         const paid = tests(length, n, number, 1, numbers.length, share * scores[by]);
         const add = ({ from, behind, code }, times) => {
-          found.push(new Candidate({ from, behind, n, code, by, tests: times, codes }, tableOf(by, n, from, behind)));
+          found.push(new Candidate({ from, behind, n, code, by, tests: times, codes, number, parts }, tableOf(by, n, from, behind)));
         };
         for (const window of grid.slice(0, whole.length)) add(window, paid.whole);
         const likely = mostPromising(text, by, n, counted, grid.slice(whole.length));

@@ -26,12 +26,20 @@ export class Names {
     this.providers = new Map(registry.entries.filter(({ kind }) => kind === "provider").map((entry) => [entry.code, entry]));
   }
 
-  /** The codes of every registered pair of provider and version, with the nonces that its texts may have, ascending. */
-  get codes() {
-    const models = Array.from(this.providers.values()).flatMap(({ code, models }) => models.map((model) => [code, model]));
-    const codes = models.flatMap(([provider, model]) =>
-      Array.from({ length: noncesOf(model) }, (_, nonce) => beaconCode({ provider, version: model.version, nonce })));
-    return Uint32Array.from(codes).sort();
+  /**
+   * The codes of every registered pair of provider and version, ascending, with the nonces that its texts may have: by
+   * their number.
+   */
+  get codesByNonces() {
+    const found = new Map();
+    for (const { code: provider, models } of this.providers.values()) {
+      for (const model of models) {
+        const nonces = noncesOf(model);
+        if (!found.has(nonces)) found.set(nonces, []);
+        for (let nonce = 0; nonce < nonces; nonce++) found.get(nonces).push(beaconCode({ provider, version: model.version, nonce }));
+      }
+    }
+    return new Map(Array.from(found, ([nonces, codes]) => [nonces, Uint32Array.from(codes).sort()]));
   }
 
   /** The specification's layouts and the registered ones, each of these with its `owner`, a provider. */

@@ -37,7 +37,7 @@ export class Reader {
     this.names = open ? names : null;
     const beacons = profile.code_bits === CODE_BITS;
     this.layouts = beacons ? (names?.layouts ?? LAYOUTS) : [];
-    this.registered = open && beacons && names ? names.codes : new Uint32Array();
+    this.registered = open && beacons && names ? beaconSets(names.codesByNonces) : [];
   }
 
   /**
@@ -71,34 +71,34 @@ export class Reader {
     });
     const findings = tokenized.map((variant) => this.nothingIn(variant, search));
     const clearer = (a, b) => (b.spans.length > 0) - (a.spans.length > 0) || before(a.best, b.best);
-    for (const set of this.codeSets(1 / variants.length)) {
-      for (const finding of findings) await this.find(finding, set, alpha, search); // 3 to 8
+    for (const sets of this.searches(1 / variants.length)) {
+      for (const finding of findings) await this.find(finding, sets, alpha, search); // 3 to 8
       const sorted = findings.toSorted(clearer);
       const conclusive = isConclusive(sorted[0], alpha);
-      yield { report: () => this.report(text, sorted, alpha), conclusive, more: !conclusive && set.codes !== null }; // 9
+      yield { report: () => this.report(text, sorted, alpha), conclusive, more: !conclusive && sets[0].codes !== null }; // 9
       if (conclusive) return;
     }
   }
 
-  /** The sets of codes that are searched: registered ones first, which are few. */
-  codeSets(share = 1) {
-    const all = { codes: null, number: 2 ** this.profile.code_bits, share };
-    if (this.registered.length === 0) return [all];
+  /** What is searched in turn, sets of codes each: the registered ones first, which are few. */
+  searches(share = 1) {
+    const all = { codes: null, number: 2 ** this.profile.code_bits, parts: 1, share };
+    if (this.registered.length === 0) return [[all]];
     const own = share * SEARCH.registered_share;
-    return [{ codes: this.registered, number: this.registered.length, share: own }, { ...all, share: share - own }];
+    return [this.registered.map((set) => ({ ...set, share: own })), [{ ...all, share: share - own }]];
   }
 
   /** What the tests found in one variant of a text before they began. */
   nothingIn(variant, search) {
     const text = new ScoredText(this.profile, variant.ids);
-    return { variant, text, records: new RecordReader(text, this.layouts, this.registered, search), passed: [], best: null, spans: [] };
+    return { variant, text, records: new RecordReader(text, this.layouts, this.registered.flatMap(({ codes }) => Array.from(codes)), search), passed: [], best: null, spans: [] };
   }
 
-  /** Adds what the tests find of a set of codes in one variant of a text. */
-  async find(finding, set, alpha, search) {
+  /** Adds what the tests find of some sets of codes in one variant of a text. */
+  async find(finding, sets, alpha, search) {
     const { text, records } = finding;
     const numbers = [...new Set([1, ...this.layouts.map(({ codes }) => codes)])].sort();
-    const candidates = await records.readAll(await findCandidates(text, [set], LIGHT_SHARES, numbers, search));
+    const candidates = await records.readAll(await findCandidates(text, sets, LIGHT_SHARES, numbers, search));
     const least = candidates.reduce((a, b) => (before(b, a) < 0 ? b : a));
     if (!finding.best || before(least, finding.best) < 0) finding.best = least;
     finding.passed.push(...candidates.filter((candidate) => isFound(candidate, text, alpha)));
@@ -244,7 +244,7 @@ export class Reader {
 
   /** Number of tokens below which hardly any text passes the test. */
   minimumTokens(alpha) {
-    const bits = Math.min(...this.codeSets().map(({ number, share }) => Math.log2(number / share))) - Math.log2(alpha);
+    const bits = Math.min(...this.searches().flat().map(({ number, share }) => Math.log2(number / share))) - Math.log2(alpha);
     const [numerator, denominator] = this.profile.sigma;
     const each = { "light-soft": Math.log2(denominator / numerator), "light-rank": BITS_PER_RANK };
     const positions = Object.entries(LIGHT_SHARES).map(([score, share]) => (bits - Math.log2(share)) / each[score]);
@@ -252,11 +252,21 @@ export class Reader {
   }
 }
 
+/**
+ * The sets of the codes of beacons, by how many nonces a beacon has. Beacons have equal parts of the level, so each pays
+ * for its own nonces: `number` is for how many codes a set's tests pay, `parts` how many times its own.
+ */
+function beaconSets(codesByNonces) {
+  const beacons = (nonces) => codesByNonces.get(nonces).length / nonces;
+  const all = Array.from(codesByNonces.keys(), beacons).reduce((a, b) => a + b, 0);
+  return Array.from(codesByNonces, ([nonces, codes]) => ({ codes, number: nonces * all, parts: all / beacons(nonces) }));
+}
+
 /** The distinct contexts of a window, and the largest p-value that is enough there (spec section 10, step 8). */
-function asked({ codes, from, behind }, text, alpha) {
+function asked({ number, from, behind }, text, alpha) {
   const contexts = new Set(text.contextOf.subarray(from, behind)).size;
   const every = 2 ** text.profile.code_bits;
-  return { contexts, needed: ((contexts >= MANY_CONTEXTS ? alpha : alpha ** 2) * (codes?.length ?? every)) / every };
+  return { contexts, needed: ((contexts >= MANY_CONTEXTS ? alpha : alpha ** 2) * number) / every };
 }
 
 /** Whether a window carries its code, and the text's kind is no reason for it. */

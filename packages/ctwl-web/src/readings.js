@@ -165,7 +165,8 @@ export class RecordReader {
     const p = pFrom(0, tests);
     // Else the window shows its own beacon more clearly than a record with another beacon.
     if (codes[0] !== candidate.code && p >= candidate.p) return;
-    const { bounds, either } = errorBounds(slots, scores, tests, layouts);
+    const rivals = slots.map(({ searched }, slot) => (slot === 0 ? candidate.parts : 1) * searched);
+    const { bounds, either } = errorBounds(slots, rivals, scores, tests, layouts);
     bounds[0] = Math.min(bounds[0], pValue(tail(slots[0].table.rows, scores[0]), candidate.tests));
     candidate.p = codes[0] === candidate.code ? Math.min(p, candidate.p) : p;
     candidate.code = codes[0];
@@ -204,8 +205,9 @@ export class RecordReader {
 /**
  * How often a record that is wrong in a slot would fit as well as what was read: for each slot, and for any. A wrong
  * record agrees with its check, so it is wrong in two slots at least, and all but one of them determine the last.
+ * `rivals` are the numbers of codes that may be in the slots.
  */
-function errorBounds(slots, scores, whole, layouts) {
+function errorBounds(slots, rivals, scores, whole, layouts) {
   const bounds = slots.map(() => 0);
   let either = 0;
   for (let set = 1; set < 2 ** slots.length; set++) {
@@ -213,7 +215,7 @@ function errorBounds(slots, scores, whole, layouts) {
     if (wrong.length < 2) continue;
     let records = whole;
     if (wrong.length < slots.length) {
-      const free = wrong.map((slot) => slots[slot].searched).sort((a, b) => a - b).slice(0, -1);
+      const free = wrong.map((slot) => rivals[slot]).sort((a, b) => a - b).slice(0, -1);
       const others = wrong.length === slots.length - 1 && wrong[0] > 0 ? layouts : 1;
       records = free.reduce((a, b) => a * b, others);
     }

@@ -22,8 +22,8 @@ test("the codes of registered beacons have the nonces that their models declare"
   const models = [{ version: 3, nonces: 8 }, { version: 4 }];
   const names = new Names({}, { entries: [{ kind: "provider", code: 42, models }, { kind: "provider", code: 7, models: [{ version: 0, nonces: 1 }] }] });
   const first = (42 * 16 + 3) * 64;
-  const expected = [7 * 1024, ...Array.from({ length: 8 }, (_, i) => first + i), ...Array.from({ length: 64 }, (_, i) => first + 64 + i)];
-  assert.deepEqual(Array.from(names.codes), expected);
+  const codes = (nonces, from) => [nonces, Uint32Array.from({ length: nonces }, (_, i) => from + i)];
+  assert.deepEqual(names.codesByNonces, new Map([codes(8, first), codes(64, first + 64), codes(1, 7 * 1024)]));
 });
 
 test("the model that reads a provider's texts best is named, not for a revoked provider", () => {

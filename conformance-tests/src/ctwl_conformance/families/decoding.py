@@ -180,7 +180,7 @@ def _one_code(data: JSON) -> JSON:
         alike = replace(scored, slots=np.zeros_like(scored.slots))  # every position carries the one code
         window = Window.of(ScoredText(alike, score, share), 0, len(given))
         best = int(best_codes(window.table, codes.codes, 1)[0])
-        found.append(window.candidate(best, codes.codes, len(codes.codes) / share))
+        found.append(window.candidate(best, codes, codes.number / share))
     best_of_all = min(found, key=lambda each: (not each.passes(alpha, profile.codes), each.order))
     if not best_of_all.passes(alpha, profile.codes):
         return {"detected": False, "code": None, "p_value": None}

@@ -53,8 +53,10 @@ def check_alpha(alpha: float, name: str = "alpha") -> None:
         raise OptionOutOfRange(f"{name} is {alpha}; it must lie between 0 and 1")
 
 
-def beacon_codes(profile: Profile, beacons: Iterable[tuple[int, int]], registry: Registry | None) -> NDArray[np.uint32]:
-    """The codes of (provider, version) pairs: uint32 (codes,), ascending.
+def codes_by_nonces(
+    profile: Profile, beacons: Iterable[tuple[int, int]], registry: Registry | None
+) -> dict[int, NDArray[np.uint32]]:
+    """The codes of (provider, version) pairs, by how many nonces a pair has: uint32 (codes,) each, ascending.
 
     A pair has as many nonces as its registry entry declares, and else all 64 (spec section 10.2, Registered beacons).
     Under a private profile codes are its owner's affair, so each has 64.
@@ -66,16 +68,23 @@ def beacon_codes(profile: Profile, beacons: Iterable[tuple[int, int]], registry:
     if profile.code_bits != BEACON_BITS:
         raise OptionOutOfRange(f"the codes of {profile.name} are not beacons; search the whole code space")
     known = registry if has_public_key(profile) else None
-    codes = _codes(tuple((*beacon, known.nonces(*beacon) if known else NONCE_COUNT) for beacon in beacons))
-    if not len(codes):
+    found: dict[int, list[tuple[int, int]]] = {}
+    for beacon in beacons:
+        found.setdefault(known.nonces(*beacon) if known else NONCE_COUNT, []).append(beacon)
+    if not found:
         raise OptionOutOfRange("there is no beacon to search for; name one, or search the whole code space")
-    return codes
+    return {nonces: _codes(nonces, tuple(pairs)) for nonces, pairs in sorted(found.items())}
 
 
-@lru_cache(maxsize=4)
-def _codes(beacons: tuple[tuple[int, int, int], ...]) -> NDArray[np.uint32]:
+def beacon_codes(profile: Profile, beacons: Iterable[tuple[int, int]], registry: Registry | None) -> NDArray[np.uint32]:
+    """The codes of :func:`codes_by_nonces` in one: uint32 (codes,), ascending."""
+    return np.sort(np.concatenate([*codes_by_nonces(profile, beacons, registry).values()]))
+
+
+@lru_cache(maxsize=64)
+def _codes(nonces: int, beacons: tuple[tuple[int, int], ...]) -> NDArray[np.uint32]:
     """The codes of providers' versions with so many nonces each: uint32 (codes,), ascending, read-only."""
-    codes = {code for provider, version, nonces in beacons for code in Beacon.codes_of(provider, version, nonces)}
+    codes = {code for provider, version in beacons for code in Beacon.codes_of(provider, version, nonces)}
     array = np.array(sorted(codes), dtype=np.uint32)
     array.flags.writeable = False
     return array

@@ -56,7 +56,7 @@ def held_by(
         light: whether the score needs no language model.
         positions: of the window.
         contexts: the distinct contexts that it stands on.
-        factor: all codes of the profile, over the searched ones.
+        factor: all codes of the profile, over those that the tests pay for.
         log_e: the natural logarithm of the e-value.
         log_choices: the natural logarithm of how many hypotheses the best was chosen from, which the e-value pays for.
 
@@ -97,11 +97,18 @@ class CodeSet:
 
     Attributes:
         codes: uint32, ascending.
-        share: the share of the level that their tests may use; the shares of all sets of a text add up to 1.
+        share: the share of the level that their tests may use, and the tests of the sets that they share it with.
+        parts: into how many parts of the size of this set that share is divided.
     """
 
     codes: NDArray[np.uint32]
     share: float = 1.0
+    parts: float = 1.0
+
+    @property
+    def number(self) -> float:
+        """For how many codes their tests pay."""
+        return len(self.codes) * self.parts
 
 
 @dataclass(frozen=True)
@@ -140,7 +147,7 @@ class Candidate:
         tests: the number of tests (spec section 10.2).
         chance: the probability that one wrong code scores as high in slot 0.
         p_value: corrected for all that was searched.
-        codes: uint32, ascending: the codes that were searched.
+        code_set: the codes that were searched.
         log_choices: the natural logarithm of how many windows, variants and records it was chosen from.
         record: the whole record, where it was read.
         beacons: the number of its best beacons whose nonces were tried, with or without success.
@@ -158,7 +165,7 @@ class Candidate:
     tests: float
     chance: float
     p_value: float
-    codes: NDArray[np.uint32] = field(repr=False, compare=False)
+    code_set: CodeSet = field(repr=False, compare=False)
     log_choices: float
     record: FoundRecord | None = None
     beacons: int = 0
@@ -174,7 +181,7 @@ class Candidate:
             alpha: the level.
             every: how many codes the profile has.
         """
-        factor, light = every / len(self.codes), self.by.light
+        factor, light = every / self.code_set.number, self.by.light
         return held_by(
             self.p_value, alpha, light=light, positions=self.end - self.start, contexts=self.contexts, factor=factor,
             log_e=self.log_e, log_choices=self.log_choices,
@@ -217,8 +224,8 @@ class Window:
         contexts = len(np.unique(part.pairs[:, :-1], axis=0))
         return cls(start, end, record_codes, text.score, contexts, table)
 
-    def candidate(self, code: int, codes: NDArray[np.uint32], tests: float, choices: int = 1) -> Candidate:
-        """A code, the best of ``codes``, with its exact p-value for so many tests; the window is one of ``choices``."""
+    def candidate(self, code: int, code_set: CodeSet, tests: float, choices: int = 1) -> Candidate:
+        """A code, the best of a set, with its exact p-value for so many tests; the window is one of ``choices``."""
         units = self.table.units(code)
         score = int(units.sum())
         chance = tail_of(self.table.scores, score)
@@ -235,6 +242,6 @@ class Window:
             tests=tests,
             chance=chance,
             p_value=min(1.0, max(tests * chance, FLOOR)),
-            codes=codes,
+            code_set=code_set,
             log_choices=math.log(choices),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from ctwl_protocol.profile import Profile, has_public_key
 from ctwl_protocol.records.beacon import BEACON_BITS, BEACON_FIELDS, NONCE_COUNT
 from ctwl_protocol.registry import Registry
 
-from ..options import ALPHA, ScoreName, beacon_codes, check_alpha
+from ..options import ALPHA, ScoreName, check_alpha, codes_by_nonces
 from ..statistics.code_scores import code_space
 from ..statistics.scores import Score
 from .candidates import CodeSet
@@ -55,12 +56,13 @@ class SearchPlan:
 
     Attributes:
         alpha: the level.
-        code_sets: the codes, each set with its share of the level.
+        searches: the codes, in the order in which they are searched: the sets of each search, and of all the shares of
+            the level.
         score_shares: the scores, each with its share of the level.
     """
 
     alpha: float
-    code_sets: tuple[CodeSet, ...]
+    searches: tuple[tuple[CodeSet, ...], ...]
     score_shares: Mapping[Score, float]
 
     @classmethod
@@ -89,14 +91,19 @@ class SearchPlan:
         """
         check_alpha(alpha)
         if beacons is not None:
-            code_sets = [CodeSet(beacon_codes(profile, beacons, registry))]
-        elif not len(registered := registered_codes(profile, registry)):
-            code_sets = [CodeSet(code_space(profile))]
+            searches = [_beacon_sets(codes_by_nonces(profile, beacons, registry))]
+        elif not (registered := _registered(profile, registry)):
+            searches = [(CodeSet(code_space(profile)),)]
         else:
             every = CodeSet(code_space(profile), 1 - _REGISTERED_SHARE)
-            code_sets = [CodeSet(registered, _REGISTERED_SHARE), every]
+            searches = [_beacon_sets(registered, _REGISTERED_SHARE), (every,)]
         shares = _SHARES.get(score) or {Score(score): 1.0}
-        return cls(alpha, tuple(code_sets), shares)
+        return cls(alpha, tuple(searches), shares)
+
+    @property
+    def code_sets(self) -> tuple[CodeSet, ...]:
+        """The sets of all searches."""
+        return tuple(chain.from_iterable(self.searches))
 
     @property
     def light(self) -> SearchPlan:
@@ -109,13 +116,13 @@ class SearchPlan:
         return replace(self, score_shares={s: share for s, share in self.score_shares.items() if not s.light})
 
     def by_codes(self) -> list[SearchPlan]:
-        """The tests of each set of codes by itself."""
-        return [replace(self, code_sets=(code_set,)) for code_set in self.code_sets]
+        """The tests of each search by itself."""
+        return [replace(self, searches=(search,)) for search in self.searches]
 
     @property
     def searched(self) -> int:
         """The number of codes that are searched."""
-        return max(len(code_set.codes) for code_set in self.code_sets)
+        return max(sum(len(code_set.codes) for code_set in search) for search in self.searches)
 
     @property
     def of_one_provider(self) -> bool:
@@ -126,11 +133,11 @@ class SearchPlan:
     @property
     def searched_pairs(self) -> int:
         """The number of pairs of a provider and a version that are searched, where codes are beacons."""
-        return max(len(np.unique(code_set.codes // NONCE_COUNT)) for code_set in self.code_sets)
+        return max(sum(_pairs(code_set.codes) for code_set in search) for search in self.searches)
 
     def minimum_tokens(self, profile: Profile) -> int:
         """Number of tokens below which hardly any text passes the test."""
-        bits = min(math.log2(len(some.codes) / some.share) for some in self.code_sets) - math.log2(self.alpha)
+        bits = min(math.log2(some.number / some.share) for some in self.code_sets) - math.log2(self.alpha)
         per_member = math.log2(profile.sigma[1] / profile.sigma[0])  # a token that lies wholly in the half
         positions = min(
             (bits - math.log2(share)) / (_BITS_PER_RANK if score in (Score.RACE, Score.LIGHT_RANK) else per_member)
@@ -141,6 +148,25 @@ class SearchPlan:
 
 def registered_codes(profile: Profile, registry: Registry | None) -> NDArray[np.uint32]:
     """The codes of registered beacons: uint32, ascending; none where the profile's codes are its owner's affair."""
+    return np.sort(np.concatenate([NO_CODES, *_registered(profile, registry).values()]))
+
+
+def _registered(profile: Profile, registry: Registry | None) -> Mapping[int, NDArray[np.uint32]]:
+    """The same by how many nonces a beacon has."""
     public = has_public_key(profile) and profile.code_bits == BEACON_BITS
     listed = registry.beacons() if registry and public else []
-    return beacon_codes(profile, listed, registry) if listed else NO_CODES
+    return codes_by_nonces(profile, listed, registry) if listed else {}
+
+
+def _beacon_sets(by_nonces: Mapping[int, NDArray[np.uint32]], share: float = 1.0) -> tuple[CodeSet, ...]:
+    """The sets of one search, which have equal parts of the level for each pair of a provider and a version.
+
+    So a pair pays for its own nonces, however many the others have.
+    """
+    pairs = sum(map(_pairs, by_nonces.values()))
+    return tuple(CodeSet(codes, share, parts=pairs / _pairs(codes)) for codes in by_nonces.values())
+
+
+def _pairs(codes: NDArray[np.uint32]) -> int:
+    """How many pairs of a provider and a version have some codes."""
+    return len(np.unique(codes // NONCE_COUNT))

@@ -198,7 +198,7 @@ class RecordReader:
         The p-value is the smaller of two: of the beacon alone, and of all slots that anyone can read. The candidate's
         `tests` count both. The nonces of so many of the best ``beacons`` are assumed in turn.
         """
-        window, codes = positions[candidate.start : candidate.end], candidate.codes
+        window, codes = positions[candidate.start : candidate.end], candidate.code_set.codes
         first = window[window.indices_of_slot(candidate.record_codes, 0)]
         tops = best_codes(ScoreTable.of(first), codes, beacons).tolist()
         assumed = [(top % NONCE_COUNT, layout) for top in tops for layout in self._layouts(top, candidate.record_codes)]
@@ -289,7 +289,8 @@ class RecordReader:
         if carried[0] != candidate.code and p_value >= candidate.p_value:
             return candidate  # the window shows its own beacon more clearly than a record with another beacon
         nulls, searched = [slot.null for slot in hypothesis.slots], [slot.searched for slot in hypothesis.slots]
-        bounds, either = error_bounds(nulls, scores, searched, tests, layouts)
+        rivals = [searched[0] * candidate.code_set.parts, *searched[1:]]
+        bounds, either = error_bounds(nulls, scores, rivals, tests, layouts)
         read = tuple(carried[:-1])
         bounds = (min(bounds[0], nulls[0].p_value(scores[0], candidate.tests)), *bounds[1:-1])
         if authenticator is not None:  # it confirms all codes; the better of two tests counts twice

@@ -73,10 +73,11 @@ def read_together(texts: Sequence[Sequence[ScoredPositions]], by: Score, code_se
     Args:
         texts: the variants of each text.
         by: how their positions are scored.
-        code_set: whole pairs, each with all nonces that it may have, and their share of the level.
+        code_set: whole pairs, each with all nonces that it may have, as many as the others.
         share: the score's share of the level.
     """
-    _, starts, nonces = np.unique(code_set.codes // NONCE_COUNT, return_index=True, return_counts=True)
+    _, starts = np.unique(code_set.codes // NONCE_COUNT, return_index=True)
+    nonces = len(code_set.codes) // len(starts)
     apart, alike = np.zeros(len(starts)), np.zeros(len(code_set.codes))
     best_of, variants = list[NDArray[np.int64]](), list[NDArray[np.int64]]()
     for text in texts:
@@ -89,22 +90,17 @@ def read_together(texts: Sequence[Sequence[ScoredPositions]], by: Score, code_se
         best_of.append(np.minimum.reduceat(elsewhere, starts))
         variants.append(scores.argmax(axis=0))
     pair, one = int(apart.argmax()), int(alike.argmax())
-    # A pair has so many choices of nonces, and all pairs together so many hypotheses.
-    log_nonces = np.log(nonces)
-    its_own = log_nonces[starts.searchsorted(one, "right") - 1]
-    hypotheses = [
-        ([int(each[pair]) for each in best_of], len(texts), log_nonces[pair]),
-        ([one] * len(texts), 1, its_own),
-    ]
+    hypotheses = [([int(each[pair]) for each in best_of], len(texts)), ([one] * len(texts), 1)]
     of_variants = sum(math.log(len(text)) for text in texts) + math.log(len(hypotheses))
     joints = []
-    for places, drawn, of_nonce in hypotheses:
-        of_all = float(np.logaddexp.reduce(drawn * log_nonces))
+    for places, drawn in hypotheses:
+        of_nonce = drawn * math.log(nonces)  # a pair has so many choices of nonces, and all pairs so many hypotheses
+        of_all = math.log(len(starts) * code_set.parts) + of_nonce
         left_out = _LOG_PAIRS + drawn * math.log(NONCE_COUNT) - of_all
         parts = [text[which[place]] for text, which, place in zip(texts, variants, places, strict=True)]
         codes = code_set.codes[places].tolist()
         tests = of_all + of_variants - math.log(share * code_set.share)
-        joints.append(_joint(parts, codes, by, tests, of_variants + drawn * of_nonce, left_out))
+        joints.append(_joint(parts, codes, by, tests, of_variants + of_nonce, left_out))
     return min(joints, key=lambda joint: joint.p_value)
 
 

@@ -103,14 +103,14 @@ def _find_in_set(
         own = windows[:, 0] == count
         slot = counted[positions.slots[counted, count - 1] == 0]
         standard = _standard(text, slot, grid, scores[i, own])
-        tests = len(codes.codes) / (codes.share * text.share * _share_of_count(count, counts))
+        tests = codes.number / (codes.share * text.share * _share_of_count(count, counts))
         both = len(grid) > len(whole) > 0
         for rows, share in ((slice(len(whole)), WHOLE), (slice(len(whole), None), 1 - WHOLE)):
             choices = text.variants * len(grid[rows])
             paid = tests / (share if both else 1) * choices
             worth = _worth_a_p_value(standard[rows], text.score, paid, at_most)
             for code, start, end in _outermost(np.column_stack([best[i, own], grid])[rows][worth].tolist()):
-                found.append(sums[i](start, end, count).candidate(code, codes.codes, paid, choices))
+                found.append(sums[i](start, end, count).candidate(code, codes, paid, choices))
     return found
 
 
