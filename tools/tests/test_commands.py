@@ -213,6 +213,13 @@ def test_the_commands_of_a_page(session: tuple[str, ...], tmp_path: Path) -> Non
         shell.stop()
 
 
+def test_the_letter_is_the_marked_example_of_the_page() -> None:
+    """A copy and no link: on Windows git writes a link as a file with the name of its target."""
+    letter = ROOT / "letter.txt"
+    assert not letter.is_symlink()
+    assert letter.read_bytes() == (ROOT / "packages/ctwl-web/page/examples/marked.txt").read_bytes()
+
+
 @pytest.mark.slow
 def test_the_two_commands_print_what_the_pages_show(tmp_path: Path) -> None:
     shown = re.search(rf"^{say('found-whole')}:.*$", (ROOT / "README.md").read_text(encoding="utf-8"), re.M)
