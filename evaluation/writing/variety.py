@@ -14,12 +14,14 @@ For each way:
   answers beside that of unmarked ones, question by question;
 - repeated: the share of an answer's contexts that it had before, beside unmarked answers; and how long answers are;
 - shared runs: the share of an answer's runs of three proxy tokens that the other answer to its question has, too.
+
+Long answers, unmarked and by the default share with a nonce for each: do marked ones run in a loop more often?
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
@@ -52,6 +54,9 @@ REPLACED = 0.1
 
 NONCE = 7
 """One for all answers, where they share their code."""
+
+LOOP, LOOPS = 8, 0.1
+"""An answer loops if of its runs of so many tokens more than this share came before in it."""
 
 OTHERS = (0.3, 0.95)
 """Shares beside the default, where all answers have one code."""
@@ -105,13 +110,14 @@ def _proxy() -> Proxy:
     return open_proxy(OFFLINE)
 
 
-def ways(model: str) -> Iterator[Answers]:
-    """The ways of one model, for each setting the unmarked one first."""
+def ways(model: str, tokens: int, seed: int, *, long: bool = False) -> Iterator[Answers]:
+    """The ways of one model, for each setting the unmarked one first; of ``long`` answers no more than two."""
     for temperature, top_p in SETTINGS:
-        asked, default = partial(Answers, model, temperature=temperature, top_p=top_p), share_for(temperature)
+        default = share_for(temperature)
+        asked = partial(Answers, model, temperature=temperature, top_p=top_p, tokens=tokens, seed=seed)
         yield asked(0.0)
         yield asked(default)
-        yield from (asked(share, one_code=True) for share in (default, *OTHERS))
+        yield from () if long else (asked(share, one_code=True) for share in (default, *OTHERS))
 
 
 def measured(asked: Answers, prompts: Sequence[str], plain: Sequence[Text]) -> dict[str, Any]:
@@ -162,6 +168,24 @@ def _shared(ids: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
     return found
 
 
+def _loops(ids: NDArray[np.int64]) -> bool:
+    runs = np.lib.stride_tricks.sliding_window_view(ids, LOOP) if len(ids) >= LOOP else np.empty((0, LOOP))
+    return len(np.unique(runs, axis=0)) < (1 - LOOPS) * len(runs)
+
+
+def looping(asked: Answers, prompts: Sequence[str], plain: Sequence[Text]) -> dict[str, Any]:
+    """How often long answers loop; see :func:`measured`."""
+    ids, of_plain = ([_ids(text) for text in texts] for texts in (asked.of(prompts), plain))
+    return {name: getattr(asked, name) for name in ("model", "temperature", "share")} | {
+        "top-p": asked.top_p,
+        "proxy tokens": round(float(np.mean([len(row) for row in ids])), 1),
+        "loop": rate(sum(map(_loops, ids)), len(ids)),
+        "plain loop": rate(sum(map(_loops, of_plain)), len(of_plain)),
+        "tokens beside plain": beside(*(np.array([float(len(row)) for row in some]) for some in (ids, of_plain))),
+        "repeated beside plain": beside(*(np.array(list(map(_repeated, some))) for some in (ids, of_plain))),
+    }
+
+
 def _by_question(answers: Sequence[Text]) -> NDArray[np.float64]:
     """The mean NLL of both answers to each question: float64 (questions,)."""
     found: NDArray[np.float64] = np.array([answer.nll for answer in answers]).reshape(2, -1).mean(axis=0)
@@ -182,19 +206,24 @@ def _found(decoder: Decoder, answers: Sequence[Text]) -> dict[str, Any]:
 
 
 @experiment(
-    quick={"questions": 2, "tokens": 60, "models": "smollm2"},
-    models="qwen2.5-coder-0.5b qwen2.5-coder-1.5b smollm2", kind="articles", questions=10, tokens=200, seed=1,
+    quick={"questions": 2, "tokens": 60, "long": 100, "models": "smollm2"},
+    models="qwen2.5-coder-0.5b qwen2.5-coder-1.5b smollm2", kind="articles", questions=10, tokens=200, long=1000,
+    seed=1,
 )  # fmt: skip
 def main(options: Options) -> Result:
     """Run the experiment."""
-    rows: list[dict[str, Any]] = []
+    rows, long = list[dict[str, Any]](), list[dict[str, Any]]()
     for model in options.models.split():
-        prompts = prompts_of(model, options.kind, options.questions) * 2
-        plain: list[Text] = []
-        for asked in tracked([replace(each, tokens=options.tokens, seed=options.seed) for each in ways(model)], model):
+        prompts, plain = prompts_of(model, options.kind, options.questions) * 2, list[Text]()
+        for asked in tracked([*ways(model, options.tokens, options.seed)], model):
             plain = plain if asked.share else asked.of(prompts)
             rows.append(measured(asked, prompts, plain))
-    return {"settings": {"words replaced": REPLACED}, "rows": rows}
+        for asked in tracked([*ways(model, options.long, options.seed, long=True)], f"{model}, long"):
+            if asked.share:
+                long.append(looping(asked, prompts, plain))
+            else:
+                plain = asked.of(prompts)
+    return {"settings": {"words replaced": REPLACED}, "rows": rows, "long": long}
 
 
 if __name__ == "__main__":
