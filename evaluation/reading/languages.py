@@ -5,7 +5,8 @@ by the default share for the temperature, and once without. The texts are read f
 default level, by the proxy LM and by the model that wrote them, without the prompt. The proxy LM learned English above
 all, and has more tokens for a word of other languages.
 
-Stated for each language: how many marked texts each reader finds, and how many unmarked texts have small p-values.
+Stated for each language: how many marked texts each reader finds, how many the encoder foretells to be found by the
+proxy LM, and how many unmarked texts have small p-values.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ ASKED = {
     "German": "Schreibe einen Artikel von etwa 400 Wörtern über {0}.",
     "French": "Écris un article d'environ 400 mots sur {0}.",
     "Spanish": "Escribe un artículo de unas 400 palabras sobre {0}.",
+    "Polish": "Napisz artykuł o długości około 400 słów na temat: {0}.",
+    "Vietnamese": "Hãy viết một bài báo khoảng 400 từ về {0}.",
+    "Russian": "Напиши статью объёмом около 400 слов на тему: {0}.",
     "Arabic": "اكتب مقالاً من حوالي 400 كلمة عن {0}.",
     "Chinese": "请写一篇大约600字的文章，介绍{0}。",
     "Japanese": "{0}について、およそ800字の記事を書いてください。",
@@ -43,6 +47,10 @@ SUBJECTS = {
     "une vieille bibliothèque;une rivière",
     "Spanish": "un pueblo con mercado;un faro;la historia del pan;un invierno largo;un ferrocarril;las abejas;"
     "una biblioteca antigua;un río",
+    "Polish": "miasteczko targowe;latarnia morska;historia chleba;długa zima;kolej;pszczoły;stara biblioteka;rzeka",
+    "Vietnamese": "một thị trấn chợ;một ngọn hải đăng;lịch sử bánh mì;một mùa đông dài;đường sắt;loài ong;"
+    "một thư viện cũ;một dòng sông",
+    "Russian": "ярмарочный город;маяк;история хлеба;долгая зима;железная дорога;пчёлы;старая библиотека;река",
     "Arabic": "مدينة تجارية;منارة;تاريخ الخبز;شتاء طويل;السكك الحديدية;النحل;مكتبة قديمة;نهر",
     "Chinese": "集市小镇;灯塔;面包的历史;漫长的冬天;铁路;蜜蜂;古老的图书馆;一条河",
     "Japanese": "市場の町;灯台;パンの歴史;長い冬;鉄道;ミツバチ;古い図書館;川",
@@ -81,7 +89,9 @@ def main(options: Options) -> Result:
     ]
     prompts = real_models.chat(model, [question for _, question in questions])
     writing = Writing(model, options.temperature, options.top_p, options.tokens, seed=options.seed, batch=options.batch)
-    marked = [(answer.whole.text, answer.whole.beacon.code) for answer in writing.answers(prompts)]
+    answers = writing.answers(prompts)
+    marked = [(answer.whole.text, answer.whole.beacon.code) for answer in answers]
+    foretold = np.array([answer.whole.chance_found for answer in answers])
     plain = list[str]()
     for start in tracked(range(0, len(prompts), options.batch), "without a mark"):
         some = tuple(prompts[start : start + options.batch])
@@ -98,6 +108,7 @@ def main(options: Options) -> Result:
         for language, row in rows.items():
             here = languages == language
             row[name] = rate(int(found[here].sum()), int(here.sum()))
+            row["foretold"] = round(float(foretold[here].sum()), 1)
         alarms.append({"reader": name, "texts": len(plain), **small_p_values(p_values, LEVELS)})
     for language, row in rows.items():
         texts = [text for (text, _), here in zip(marked, languages == language, strict=True) if here]

@@ -35,7 +35,7 @@ import ctwl_protocol
 from ctwl_decoder import Decoder, Report
 from ctwl_decoder.reading_model import ReadingModel
 from ctwl_encoder import Generation
-from ctwl_protocol.registry import Trusted, bundled
+from ctwl_protocol.registry import Registry, Trusted, bundled
 from ctwl_protocol.registry.entries import Entry, ProviderEntry
 
 from ..shared import editing, real_models
@@ -133,7 +133,7 @@ def declaring(nonces: int) -> Trusted:
             few = (m.model_copy(update={"nonces": nonces}) if m.version == VERSION else m for m in entry.models)
             entry = entry.model_copy(update={"models": tuple(few)})  # noqa: PLW2901
         entries.append(entry)
-    return replace(trusted, registry=registry.model_copy(update={"entries": tuple(entries)}))
+    return replace(trusted, registry=Registry(**{**dict(registry), "entries": tuple(entries)}))
 
 
 def _right(report: Report, text: Generation) -> bool:

@@ -123,13 +123,22 @@ def expected(
     strength: float | None = None,
     *,
     repeated: bool = False,
+    spelled: int = 0,
 ) -> float:
     """Of a text that was marked at each position: the chance of its token, and whether that is a hit."""
     strength = strategy.traits.strength.usual(1.0) if strength is None else strength
     written = Log.empty(len(steps))
     written.key[:] = 0 if repeated else np.arange(len(steps))
     written.chance[:], written.hit[:] = np.array(steps, dtype=np.float32).reshape(-1, 2).T
-    return expected_evidence(written, strategy, strength).read / math.log(2)
+    written.token[:spelled] = 1
+    singles = np.array([False, True])
+    return expected_evidence(written, strategy, strength, own=False, singles=singles).read / math.log(2)
+
+
+def test_a_script_that_the_proxy_lm_spells_shows_a_reader_nothing() -> None:
+    text = [(0.1, 1.0)] * 90
+    assert expected(text, spelled=30) == expected(text) > 0
+    assert expected(text, spelled=31) == 0
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.sampled_from([0.0, 1.0])), max_size=60), st.sampled_from(Strategy))

@@ -262,6 +262,15 @@ def test_the_places_inside_of_candidates_are_bounded() -> None:
     assert set(behind.entries[:, 1].tolist()) == set(range(9))
 
 
+def test_the_bridge_knows_what_the_proxy_spells_character_by_character(offline_proxy: Proxy) -> None:
+    bridge, encode = Bridge([b"a"], offline_proxy), offline_proxy.tokenizer.encode
+    assert len(bridge.singles) == offline_proxy.profile.tokenizer.vocabulary
+    for text in ("The public library, 1984: 7 x 6 = 42.", "Der Wald ist still und kalt", "for i in range(3): print(i)"):
+        assert not bridge.singles[encode(text)].any()
+    assert bridge.singles[encode("図書館ではさまざまな活動が行われています。")].mean() > 0.6
+    assert bridge.singles[encode("Городская библиотека предлагает занятия")].mean() > 0.34
+
+
 def test_what_cannot_be_bridged_is_refused() -> None:
     with pytest.raises(TokenizerUnsupported, match="without a tokenizer"):
         read_vocabulary(None)

@@ -47,6 +47,12 @@ STEEPNESS = 5.0
 chat; evaluation/reading/models.py measures on other texts whether it holds."""
 
 
+SPELLED = 1 / 3
+"""A text of whose proxy tokens more than this part are single characters outside ASCII, or parts of one, is in a script
+that the proxy LM spells and knows little of. In Latin letters 0 to 0.28 of them are (texts of a translated program); in
+other scripts, and in Vietnamese, 0.41 and more. There hardly any text is found (evaluation/reading/languages.py)."""
+
+
 def needed_bits(profile: Profile, codes: int = 1, alpha: float = READERS_LEVEL) -> float:
     """Bits of evidence that tell a record from all others at a reader's level.
 
@@ -109,7 +115,9 @@ class Evidence(NamedTuple):
         return max(0.0, self.decided - self.repeats - self.reader)
 
 
-def expected_evidence(written: Log, strategy: Strategy, strength: float, *, own: bool = False) -> Evidence:
+def expected_evidence(
+    written: Log, strategy: Strategy, strength: float, *, own: bool, singles: NDArray[np.bool_]
+) -> Evidence:
     """The evidence of a text that may be expected.
 
     Args:
@@ -117,13 +125,16 @@ def expected_evidence(written: Log, strategy: Strategy, strength: float, *, own:
         strategy: how the text was marked.
         strength: how strongly.
         own: whether the model has the proxy's own vocabulary.
+        singles: bool (proxy tokens,), see :attr:`ctwl_protocol.Bridge.singles`.
     """
     first = np.unique(written.pairs, return_index=True)[1]
     marked = ~np.isnan(written.chance)
     chances = np.where(marked, written.chance, 1).astype(np.float64)
     nats = np.where(marked, expected_nats(strategy, chances, written.hit, strength), 0)
     decided, once = float(nats.sum()), float(nats[first].sum())
-    return Evidence(decided, decided - once, (1 - strategy.traits.reader_share[own]) * once)
+    spelled = len(written.token) > 0 and singles[written.token].mean() > SPELLED
+    seen = 0.0 if spelled else strategy.traits.reader_share[own]
+    return Evidence(decided, decided - once, (1 - seen) * once)
 
 
 def needed_tokens(

@@ -229,7 +229,7 @@ class Marker(ABC):
         written, strength = self.texts.of(text), float(self.texts.columns.strength[text])
         if below is not None:
             written = written.part(written.position < below)
-        return expected_evidence(written, self.strategy, strength, own=self.bridge.own)
+        return expected_evidence(written, self.strategy, strength, own=self.bridge.own, singles=self.bridge.singles)
 
     def chance_found(self, text: int, below: int | None = None) -> float:
         """How likely a reader finds a text's record, all of its codes, see :func:`.expected_evidence.chance_found`."""

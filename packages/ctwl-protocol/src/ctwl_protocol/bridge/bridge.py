@@ -13,6 +13,7 @@ with the tail of the text, see :mod:`.continuations`. All that is left out keeps
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from functools import cached_property
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from ..errors import TokenizerUnsupported
 from ..text.normalization import normalize_within
 from .continuations import MOST_JOINED, Continuations, Path, follow
-from .vocabulary import Vocabulary, read_vocabulary
+from .vocabulary import Vocabulary, read_vocabulary, spell_byte_level
 from .written import Kind, Step, Tail, Written, append_normalized, breaks, grow, kind, spaced
 
 if TYPE_CHECKING:
@@ -126,6 +127,12 @@ class Bridge:
         certain = np.concatenate([self.breaks, [[True, False]] * len(Kind)], axis=1)
         self.after: NDArray[np.int32] = np.where(certain, 0, -1).astype(np.int32)
         self.forget()
+
+    @cached_property
+    def singles(self) -> NDArray[np.bool_]:
+        """Which proxy tokens are one character outside ASCII, or a part of one: bool (proxy tokens,)."""
+        by_id = sorted(self.proxy.tokenizer.vocabulary, key=self.proxy.tokenizer.vocabulary.__getitem__)
+        return np.array([_is_single(spell_byte_level(token)) for token in by_id])
 
     def check_size(self, size: int) -> None:
         """Refuse a model that cannot write what its tokenizer reads.
@@ -287,6 +294,10 @@ def text_alone(data: bytes | None) -> str | None:
         return normalize_within(data.decode()) if data else None
     except UnicodeDecodeError:
         return None
+
+
+def _is_single(data: bytes) -> bool:
+    return not data.isascii() and sum(byte & 0xC0 != 0x80 for byte in data) <= 1
 
 
 def _opening(text: str | None, joining: frozenset[Kind]) -> int:
