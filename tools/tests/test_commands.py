@@ -52,7 +52,7 @@ ELSEWHERE = {
     r"ctwl-registry (detector|sign .* x\.key)": ("rooms/ctwl-operations/tests/test_registry_command.py", "sign "),
     r"ctwl-decode scan .*--ray": ("rooms/ctwl-corpora/tests/test_ray.py", "map_batches"),
     r"(CTWL_SLOW=1 )?node ": ("conformance-tests/tests/test_independent.py", "node"),
-    r"(\.venv/bin/)?ctwl-conformance |pytest --ctwl": ("conformance-tests/tests/test_run.py", "-m ctwl_conformance"),
+    r"(\.venv/bin/)?ctwl-conformance ": ("conformance-tests/tests/test_run.py", "-m ctwl_conformance"),
     r"python -m evaluation\b": ("evaluation/tests/test_experiments.py", "experiments()"),
 }
 """Commands that are run elsewhere: a pattern, a file that runs them or their like, and a word that stands in it."""

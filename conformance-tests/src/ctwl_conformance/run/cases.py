@@ -1,4 +1,4 @@
-"""The cases: each asks implementations something and judges the answer. The runner and the pytest plug-in run them."""
+"""The cases: each asks implementations something and judges the answer."""
 
 from __future__ import annotations
 
