@@ -25,7 +25,7 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "commands.md
 Main = Callable[[Sequence[str] | None], object]
 
 SUBCOMMANDS = {
-    "ctwl-conformance": ("run", "check", "generate", "sections", "adapter"),
+    "ctwl-conformance": ("run", "check", "generate", "adapter"),
     "ctwl-decode": ctwl_decoder.command.ADDITIONS.names,
     "ctwl-encode": ctwl_encoder.command.ADDITIONS.names,
     "ctwl-profile": ("new", "for-user", "show", "commit", "certified"),

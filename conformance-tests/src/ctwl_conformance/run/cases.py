@@ -148,7 +148,7 @@ def _judge_start(subject: Subject) -> Outcome:
     if not told.profiles and "encoder" in subject.roles:
         raise Failed("it names no profile to write under")
     if unknown := set(told.families) - {*VECTOR_FAMILIES, NUMERIC}:
-        raise Failed(f"it names an unknown family: {min(unknown)}; see ctwl-conformance sections")
+        raise Failed(f"it names an unknown family: {min(unknown)}; section 14 lists them")
     return Outcome()
 
 

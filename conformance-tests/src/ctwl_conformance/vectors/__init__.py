@@ -1,4 +1,4 @@
-"""The vectors: the files, the answers of the reference, and the sections of the specification that they test."""
+"""The vectors: the files, and the answers of the reference."""
 
 from .files import FAMILIES, Vector, load, load_numeric
 from .manifest import VectorsAltered

@@ -1,6 +1,6 @@
 """Vectors as files: one JSON document for each family, as Wycheproof has it.
 
-Beside them lie a JSON Schema for each, the numeric vectors in a folder of their own, and a signed manifest.
+Beside them lie a JSON Schema for each, the numeric vectors in a folder of their own, and a manifest.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ def load(families: Iterable[str] = FAMILIES) -> list[Vector]:
         families: which ones.
 
     Raises:
-        VectorsAltered: a file is not the one that was signed, or a family has none.
+        VectorsAltered: a file is not as the manifest says, or a family has none.
     """
-    files, found = _verified(published()), []
+    files, found = _verified(), []
     for family in families:
         if f"{family}.json" not in files:
             raise VectorsAltered(f"the family {family} has no vectors: write {family}.json, and run {GENERATE}")
@@ -75,16 +75,13 @@ def load(families: Iterable[str] = FAMILIES) -> list[Vector]:
     return found
 
 
-def load_numeric(folder: Path | None = None) -> list[Numeric]:
-    """The numeric vectors, one item for each profile, after a check against the manifest.
-
-    Args:
-        folder: where the files are; None for the published ones.
+def load_numeric() -> list[Numeric]:
+    """The published numeric vectors, one item for each profile, after a check against the manifest.
 
     Raises:
         VectorsAltered: see :func:`load`.
     """
-    files = _verified(folder or published())
+    files = _verified()
     return [Numeric.of(json.loads(files[name])) for name in sorted(files) if is_numeric(name)]
 
 
@@ -105,8 +102,8 @@ def files_of(folder: Traversable, prefix: str = "") -> dict[str, bytes]:
     return found
 
 
-def _verified(folder: Traversable) -> dict[str, bytes]:
-    """The files of a folder, without the manifest that they agree with."""
-    files = files_of(folder)
+def _verified() -> dict[str, bytes]:
+    """The published files, without the manifest that they agree with."""
+    files = files_of(published())
     manifest.verify(files.pop(manifest.NAME, b""), files)
     return files

@@ -60,57 +60,9 @@ def write(folder: Path, anew: Iterable[str] = (), families: Container[str] = FAM
         VectorsAltered: a file in the folder holds no vectors.
         CTWLError: see :func:`~.numeric.measure`.
     """
-    measured = {name_of(profile): _document(head(profile), measure(profile)) for profile in anew}
-    there = files_of(folder) if folder.is_dir() else {}
-    kept = {name: data for name, data in there.items() if name not in measured}
-    for name, text in _documents(kept, measured, families).items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="ascii", newline="\n")
-
-
-def differences(folder: Path, families: Container[str] = FAMILIES) -> list[str]:
-    """What the reference would write differently: names of files and, inside a family's file, ids of vectors.
-
-    Of the ``families`` the answers are compared, of others their form alone, and of numeric vectors too:
-    :func:`~.numeric.reweigh` compares their numbers.
-
-    Raises:
-        VectorsAltered: a file holds no vectors.
-    """
-    there = files_of(folder)
-    wanted = {name: text.encode("ascii") for name, text in _documents(there, families=families).items()}
-    found = []
-    for name in sorted(wanted.keys() | there.keys()):
-        if name not in there:
-            found.append(f"{name}: missing")
-        elif name not in wanted:
-            found.append(f"{name}: not one of the files")
-        elif name == manifest.NAME and wanted[name] != there[name]:
-            found.append(f"{name}: differs")
-        elif wanted[name] != there[name]:
-            old, new = _by_id(there[name]), _by_id(wanted[name])
-            ids = sorted(vector for vector in old.keys() | new.keys() if old.get(vector) != new.get(vector))
-            found.append(f"{name}: differs" + (f" in {', '.join(ids)}" if ids else ""))
-    return found
-
-
-def _by_id(data: bytes) -> dict[str, Any]:
-    return {str(test.get("id")): test for test in json.loads(data).get("tests", ())}
-
-
-def _documents(
-    there: dict[str, bytes], measured: dict[str, str] | None = None, families: Container[str] = FAMILIES
-) -> dict[str, str]:
-    """What the files should hold, by file name.
-
-    Args:
-        there: files that stand for the published ones of the same name, and numeric ones of more profiles.
-        measured: files of numeric vectors that were measured just now.
-        families: which families are answered anew.
-    """
-    sources = files_of(published()) | there
-    made = {name: _as_written(name, data) for name, data in sources.items() if is_numeric(name)} | (measured or {})
-    counts = {name: len(json.loads(text)["tests"]) for name, text in made.items()}
+    sources = files_of(published()) | (files_of(folder) if folder.is_dir() else {})
+    made = {name_of(profile): _document(head(profile), measure(profile)) for profile in anew}
+    made |= {name: _as_written(name, data) for name, data in sources.items() if is_numeric(name) and name not in made}
     for name in (*FAMILIES, "numeric"):
         if f"schemas/{name}.json" not in sources:
             raise VectorsAltered(f"the family {name} has no schemas/{name}.json: write it")
@@ -125,9 +77,11 @@ def _documents(
             known = {test["comment"] for test in asked}
             asked += ({"comment": each, "input": given} for each, given in family.more(asked) if each not in known)
             asked = [_answered_anew(family, test) for test in asked]
-        made[name], counts[name] = _document(told, asked), len(asked)
-    encoded = {name: text.encode("ascii") for name, text in made.items()}
-    return made | {manifest.NAME: manifest.make(encoded, counts)}
+        made[name] = _document(told, asked)
+    made[manifest.NAME] = manifest.make({name: text.encode("ascii") for name, text in made.items()})
+    for name, text in made.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="ascii", newline="\n")
 
 
 def _answered_anew(family: Family, test: Mapping[str, Any]) -> dict[str, Any]:
