@@ -6,16 +6,22 @@ import hashlib
 import html
 import json
 import re
+import sys
 from collections import Counter
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from ctwl_encoder.command import main
 from ctwl_encoder.core.expected_evidence import Evidence
 from ctwl_engines.log import TextLog, began, finished, unmarked
 from ctwl_engines.policy import Policy
+from ctwl_operations.compliance.figures import plain as as_plain
+from ctwl_operations.compliance.page import as_html
 
 ROOT = Path(__file__).parents[3]
 PROFILE = "org.ctwl.smollm2-135m.1"
@@ -146,9 +152,60 @@ def test_names_are_no_markup(log: Path, plan: Path, tmp_path: Path, capsys: pyte
     plan.write_text(json.dumps(told), encoding="utf-8")
     assert written(capsys, log, plan, "--html", str(tmp_path / "page.html")) == ""
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert html.escape(name) in page and "<script" not in page
+    assert html.escape(name.replace("\x1b", " ")) in page and "<script" not in page
     markdown = written(capsys, log, plan)
     assert r"\<script\>" in markdown and r"[x\](http" in markdown and "\x1b" not in markdown
+
+
+class Read(HTMLParser):
+    """The elements of a page, and the text of its cells of data."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements, self.cells = set[str](), list[str]()
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.elements.add(tag)
+        if tag == "td":
+            self.cells.append("")
+
+    def handle_data(self, data: str) -> None:
+        if self.cells:
+            self.cells[-1] += data
+
+
+@given(st.text() | st.text("\\`*_<>|&~[]()!#;:/\"'-+=.x1 \n"))
+@example("<script>alert(1)</script>")
+@example("\\|x")
+@example("![x](http://a.example)[1]: http://a.example")
+@example("https://a.example <https://a.example> &amp; &#60;")
+def test_any_value_is_a_cell_of_plain_text_on_the_page(value: str) -> None:
+    found = Read(as_html(f"| value | next |\n| --- | --- |\n| {as_plain(value)} | next |\n"))
+    frame = {"html", "head", "meta", "title", "style", "body"}
+    assert found.elements - frame == {"table", "thead", "tbody", "tr", "th", "td"}
+    printed = "".join(each if each.isprintable() else " " for each in value)
+    assert [cell.strip() for cell in found.cells] == [printed.strip(), "next"]
+
+
+def test_a_log_without_marked_texts_leaves_the_watermark_open(
+    tmp_path: Path, plan: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = written(capsys, log_of(tmp_path / "none.log", marked=0, plain=2), plan)
+    told = {name.split(" (")[0]: cells for name, *cells in rows(page, "Measure by measure")}
+    state, shows, remains = told["An imperceptible watermark in free-form text of more than 200 tokens"]
+    assert re.fullmatch(r"Texts that were to be marked: 0 \[\d+\]\. Texts that were not: 2 \[.*\(2 \[.*\)\.", shows)
+    assert state == "open" and remains.endswith("No marked text is in the log.")
+    assert [told[name][0] for name in ("Robust against common changes", "Information about provenance")] == ["open"] * 2
+
+
+def test_without_what_makes_pages_the_command_says_what_to_install(
+    log: Path, plan: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "markdown_it", None)
+    monkeypatch.delitem(sys.modules, "ctwl_operations.compliance.page")
+    assert main(["compliance", "--log", str(log), "--plan", str(plan)]) == 2
+    assert "pip install 'ctwl-encoder[plan]'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("given", [b"", b"{", b"[]", b"{}", b'{"rows": []}', b'{"rows": [{"name": "race"}]}'])

@@ -37,7 +37,9 @@ ADDITIONS = Additions(
         Addition("plan --temperature 0.7", "which strategy for my model?", "ctwl-operations[plan]"),
         Addition("audit ctwl.log", "what did a server write?", "ctwl-operations"),
         Addition(
-            "compliance --log ctwl.log --plan plan.json", "what the EU's code asks for, from both", "ctwl-operations"
+            "compliance --log ctwl.log --plan plan.json",
+            "what the EU's code asks for, from both",
+            "ctwl-operations[plan]",
         ),
     ),
 )

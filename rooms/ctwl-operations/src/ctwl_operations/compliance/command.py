@@ -8,15 +8,13 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import Any
 
-from ctwl_encoder.errors import OptionOutOfRange
+from ctwl_encoder.errors import OptionOutOfRange, needing
 from ctwl_protocol.command import closed_output_is_fine, command_parser, run_command
 from ctwl_protocol.files import read_bounded, write_atomically
 from ctwl_protocol.schema import read_json
 
 from ..audit.command import opened, read_logs
-from .figures import Figures, Source
-from .measures import Evidence
-from .page import as_html, as_markdown
+from .source import Source
 
 _PROG = "ctwl-encode compliance"
 _MOST = 16 << 20
@@ -45,12 +43,14 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    evidence = Evidence(_log(arguments.log), _plan(arguments.plan), _numbers(), Figures())
+    with needing("plan", "the command"):
+        from .page import as_html, as_markdown
+    page = as_markdown(_log(arguments.log), _plan(arguments.plan), _numbers())
     if arguments.html:
-        write_atomically(arguments.html, as_html(evidence).encode())
+        write_atomically(arguments.html, as_html(page).encode())
     else:
         with closed_output_is_fine():
-            print(as_markdown(evidence), end="")
+            print(page, end="")
     return 0
 
 

@@ -1,43 +1,17 @@
-"""Figures that can be traced: each is a value in a file, by the file's digest and a JSON pointer (RFC 6901)."""
+"""Figures that can be traced: each has a number, by which a table says where it stands."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from markupsafe import Markup
+
 from ctwl_encoder.errors import OptionOutOfRange
 
-
-@dataclass(frozen=True)
-class Source:
-    """Where figures come from.
-
-    Attributes:
-        name: of the file, or of the files.
-        digest: SHA-256 of each file, in hexadecimal.
-        data: what it holds, as JSON has it.
-        reads: the command or the file whose JSON the pointers lead into.
-    """
-
-    name: str
-    digest: str
-    data: Mapping[str, Any]
-    reads: str
-
-    def value(self, pointer: str) -> Any:
-        """What stands at a place.
-
-        Raises:
-            OptionOutOfRange: there is nothing.
-        """
-        found: Any = self.data
-        try:
-            for part in pointer.removeprefix("/").split("/"):
-                found = found[int(part)] if isinstance(found, list) else found[part]
-        except (LookupError, TypeError, ValueError) as error:
-            raise OptionOutOfRange(f"{self.name} has no {pointer}; give what {self.reads} prints") from error
-        return found
+from .source import Source
 
 
 @dataclass(frozen=True)
@@ -48,6 +22,11 @@ class Figure:
     pointer: str
     value: Any
 
+    @property
+    def as_json(self) -> str:
+        """The value as the file has it."""
+        return json.dumps(self.value, ensure_ascii=False)
+
 
 @dataclass
 class Figures:
@@ -55,8 +34,8 @@ class Figures:
 
     used: list[Figure] = field(default_factory=list)
 
-    def show(self, source: Source, pointer: str, form: str = "{}") -> str:
-        """A value in words, with the number by which the table at the end says where it stands.
+    def show(self, source: Source, pointer: str, form: str = "{}") -> Markup:
+        """A value in words, with the number by which the table at the end says where it stands, as Markdown.
 
         Raises:
             OptionOutOfRange: there is none, or it has not the form.
@@ -68,4 +47,15 @@ class Figures:
             shown = form.format(found.value)
         except (ValueError, TypeError) as error:
             raise OptionOutOfRange(f"{source.name} has no number at {pointer}; is it whole?") from error
-        return f"{shown} [{self.used.index(found) + 1}]"
+        return Markup("{} [{}]").format(plain(shown), self.used.index(found) + 1)
+
+
+def plain(value: object) -> Markup:
+    """A value as Markdown in which nothing is markup: names of models and files are anybody's.
+
+    What is Markdown already stays as it is.
+    """
+    if isinstance(value, Markup):
+        return value
+    shown = "".join(each if each.isprintable() else " " for each in str(value))
+    return Markup(re.sub(r"([\\`*_<>|&~\[\]])", r"\\\1", shown))  # noqa: S704 - no markup is left in it

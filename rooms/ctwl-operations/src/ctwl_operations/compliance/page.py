@@ -1,100 +1,114 @@
-"""The page, as Markdown and as HTML: both from the same parts."""
+"""The page: the text of ``page.md.j2`` filled with figures, as Markdown, and as HTML made of that."""
 
 from __future__ import annotations
 
-import html
-import json
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from .measures import Evidence, Measure, measures
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markdown_it import MarkdownIt
+from markupsafe import Markup
 
-_STYLE = (
-    "body { max-width: 62rem; margin: 2rem auto; padding: 0 1rem; font: 16px/1.55 system-ui, sans-serif; } "
-    "table { border-collapse: collapse; } td, th { padding: .3rem .8rem .3rem 0; text-align: left; "
-    "vertical-align: top; border-bottom: 1px solid #d0d7de; overflow-wrap: anywhere; }"
-)
+from ..plan.reading import EDITS
+from ..plan.statistics import NINE_IN_TEN
+from .figures import Figures, plain
+from .source import Source
 
-TITLE = "Marking of texts: what is shown, and what remains open"
-NO_ADVICE = (
-    "This is not legal advice, and no proof of compliance. It goes through the Code of Practice on Transparency of "
-    "AI-Generated Content, by summaries of it, for Article 50(2) of Regulation (EU) 2024/1689. Read the Code itself."
+_PAGES = Environment(
+    loader=PackageLoader(__package__, "."),
+    autoescape=True,
+    finalize=plain,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
 )
-MEASURED = "These are the plan's model and settings. The log does not say how a server samples: see that it samples so."
-GAP = (
-    "Who has not signed the Code compares its own measures with the Code's. These are the gaps that the figures leave; "
-    "say for each by what other means you meet it."
-)
+_MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
+"""HTML that stands in Markdown is text to it."""
 
 
 @dataclass(frozen=True)
-class Table:
-    """A table under a heading."""
+class Measure:
+    """One measure of the code; its numbers are those that summaries of the code quote (docs/compliance.md names them).
 
-    heading: str
-    says: str
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    Attributes:
+        name: what is asked for.
+        state: how far the figures answer it: ``shown``, ``partly`` or, not at all, ``open``.
+        shows: what they show, in Markdown.
+        remains: what remains open, in Markdown.
+    """
 
-
-def tables(given: Evidence) -> list[Table]:
-    """All parts of the page."""
-    setting, found = _setting(given), measures(given)
-    return [
-        Table("What was measured", MEASURED, ("", ""), setting),
-        Table("Measure by measure", "", ("the Code asks for", "", "what the figures show", "what remains open"),
-              [(each.name, each.state, each.shows, each.remains) for each in found]),
-        Table("Gap analysis", GAP, ("measure", "gap"), _gaps(found)),
-        Table("Where each figure stands", "A number in brackets is a row of this table.",
-              ("", "value", "source", "place"), _sources(given)),
-        Table("The files", "", ("source", "read by", "SHA-256"),
-              [(each.name, each.reads, each.digest) for each in (given.log, given.plan, given.numbers)]),
-    ]  # fmt: skip
+    name: str
+    state: str
+    shows: Markup
+    remains: Markup
 
 
-def _setting(given: Evidence) -> list[tuple[str, str]]:
-    show, sampling = given.figures.show, given.plan.value("/settings/sampling")
-    rows = [(name, show(given.plan, f"/settings/{name}")) for name in ("model", "profile", "texts")]
-    return [*rows, *((name.replace("_", " "), show(given.plan, f"/settings/sampling/{name}")) for name in sampling)]
+def as_markdown(log: Source, plan: Source, numbers: Source) -> str:
+    """The page as Markdown.
+
+    Args:
+        log: what ``ctwl-encode audit --json`` says of the logs.
+        plan: what ``ctwl-encode plan --json`` printed.
+        numbers: the specification's numbers.
+
+    Raises:
+        OptionOutOfRange: a figure is not where it should be.
+    """
+    figures, measures = Figures(), list[Measure]()
+
+    def measure(name: str, caller: Callable[[], Markup], answered: bool = True) -> str:
+        """Keep a measure that the text states: one line of a table, whatever lines its two parts have there."""
+        parts = (Markup("\n") + caller()).split("\n|\n")
+        shows, remains = (Markup(" ").join(part.split()) for part in parts)
+        state = "open" if not (answered and shows) else "partly" if remains else "shown"
+        measures.append(Measure(name, state, shows, remains))
+        return ""
+
+    ways = _ways(log)
+    text = _PAGES.get_template("page.md.j2").render(
+        log=log,
+        plan=plan,
+        numbers=numbers,
+        figure=figures.show,
+        figures=figures.used,
+        measure=measure,
+        measures=measures,
+        ways=ways,
+        origins=_origins(log),
+        effect=_effect(plan, ways),
+        same_profile=all(each["profile"] == plan.value("/settings/profile") for each in log.data["written"]),
+        edits=len(EDITS),
+        nine_in_ten=NINE_IN_TEN,
+    )
+    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
-def _gaps(found: Sequence[Measure]) -> list[tuple[str, str]]:
-    return [(each.name, each.remains) for each in found if each.state != "shown"]
-
-
-def _sources(given: Evidence) -> list[tuple[str, str, str, str]]:
-    rows = enumerate(given.figures.used, 1)
-    return [(str(n), json.dumps(each.value, ensure_ascii=False), each.source.name, each.pointer) for n, each in rows]
-
-
-def as_markdown(given: Evidence) -> str:
-    """The page as Markdown."""
-    lines = [f"# {TITLE}", "", NO_ADVICE]
-    for each in tables(given):
-        lines += ["", f"## {each.heading}", "", *([each.says, ""] if each.says else [])]
-        lines += [_row(each.head), _row(["---"] * len(each.head)), *map(_row, each.rows)]
-    return "\n".join(lines) + "\n"
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(map(_plain, cells))} |"
-
-
-def _plain(cell: str) -> str:
-    """A cell in which nothing is markup: names of models and files are anybody's."""
-    shown = "".join(each if each.isprintable() else " " for each in cell)
-    return re.sub(r"([\\`*_<>|&~]|\](?=\()|!(?=\[))", r"\\\1", shown)
-
-
-def as_html(given: Evidence) -> str:
+def as_html(markdown: str) -> str:
     """The page as one HTML document without scripts."""
-    parts = [f"<h1>{html.escape(TITLE)}</h1>", f"<p>{html.escape(NO_ADVICE)}</p>"]
-    for each in tables(given):
-        parts += [f"<h2>{html.escape(each.heading)}</h2>", f"<p>{html.escape(each.says)}</p>" if each.says else ""]
-        rows = ["".join(f"<th>{html.escape(cell)}</th>" for cell in each.head)]
-        rows += ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in each.rows]
-        parts.append(f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>")
-    head = f'<meta charset="utf-8"><title>{html.escape(TITLE)}</title><style>{_STYLE}</style>'
-    body = "\n".join(filter(None, parts))
-    return f'<!doctype html>\n<html lang="en">\n<head>{head}</head>\n<body>\n{body}\n</body>\n</html>\n'
+    return _PAGES.get_template("page.html").render(body=_MARKDOWN.render(markdown))
+
+
+def _ways(log: Source) -> list[str]:
+    """How the log's texts were marked, a strategy with its strength, as the plan names it; the commonest first."""
+    counts = Counter[str]()
+    for each in log.data["written"]:
+        counts[each["strategy"] + ("" if each["strength"] is None else f" {each['strength']:g}")] += each["texts"]
+    return [way for way, _ in counts.most_common()]
+
+
+def _effect(plan: Source, ways: list[str]) -> str | None:
+    """Where the plan has what it measured of the commonest way; None where it did not measure it."""
+    for place in range(len(plan.value("/rows")) if ways else 0):
+        if plan.value(f"/rows/{place}/name") == ways[0]:
+            return f"/rows/{place}/effect"
+    return None
+
+
+def _origins(log: Source) -> list[str]:
+    """Where the log has each provider with each version for the first time: it may use several strategies."""
+    places: dict[tuple[int, int], str] = {}
+    for place, each in enumerate(log.data["written"]):
+        places.setdefault((each["provider"], each["version"]), f"/written/{place}")
+    return list(places.values())
