@@ -1,20 +1,17 @@
 /**
- * An adapter that speaks `ctwl-adapter/1`: one JSON object a line, requests on standard input, replies on standard
+ * An adapter that speaks `ctwl-adapter/2`: one JSON object a line, requests on standard input, replies on standard
  * output. Whatever comes in, an answer goes out: `ok`, `error` or `skip`.
  */
 import { realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import NUMBERS from "../../spec/numbers.json" with { type: "json" };
 import { decodeText } from "./src/decode.js";
-import { answer, FAMILIES, verifyRegistry } from "./src/families.js";
+import { answer, FAMILIES } from "./src/families.js";
 import { stringify } from "./src/json.js";
-import { total, toyWeights } from "./src/partition.js";
 import { PUBLISHED, TOYS } from "./src/published.js";
 import { Refusal } from "../../packages/ctwl-web/src/refusal.js";
 
-const PROTOCOL = "ctwl-adapter/1";
-/** The most tokens of a passage, the most places in it, and the most tokens that are asked about at each. */
-const [MAX_IDS, MAX_PLACES, MAX_ASKED] = [2 ** 14, 256, 1024];
+const PROTOCOL = "ctwl-adapter/2";
 /** The most bytes of a line, without its end. */
 const MAX_LINE = 2 ** 24 - 1;
 
@@ -27,7 +24,7 @@ const OPERATIONS = {
         version: "1.0.0-rc.1",
         classes: ["decoder", "registry-client"],
         profiles: TOYS,
-        families: [...Object.keys(FAMILIES), "numeric"],
+        families: Object.keys(FAMILIES),
       },
     };
   },
@@ -41,42 +38,9 @@ const OPERATIONS = {
     const { candidate, strongest, ...found } = decodeText(PUBLISHED.get(profile), text, alpha ?? NUMBERS.search.level.value);
     return { ok: found.detected ? found : { ...found, ...(candidate ?? { p_value: 1 }) } };
   },
-  weigh({ profile, ids, places, tokens }) {
-    if (!TOYS.includes(profile)) return { skip: `no profile ${profile} here: it needs a language model` };
-    const { prefix_length: length, tokenizer } = PUBLISHED.get(profile);
-    requireIds([ids], 1, (row) => row.length <= MAX_IDS, tokenizer.vocabulary);
-    const isPlace = (place) => Number.isInteger(place) && place >= length && place < ids.length;
-    if (!Array.isArray(places) || places.length > MAX_PLACES || !places.every(isPlace)) {
-      throw new Refusal("request-malformed", "places are those of tokens with a prefix");
-    }
-    requireIds(tokens, places.length, (row) => row.length <= MAX_ASKED, tokenizer.vocabulary);
-    // 7.3: the toy model sees the last tokens alone, so it needs no blocks.
-    const prefixes = places.map((place) => ids.slice(place - length, place));
-    const rows = prefixes.map((prefix) => toyWeights(prefix, tokenizer.vocabulary, tokenizer.special));
-    return { ok: { weights: tokens.map((asked, i) => asked.map((id) => rows[i][id])), totals: rows.map(total) } };
-  },
-  "verify-registry"(request) {
-    try {
-      return { ok: verifyRegistry(request) };
-    } catch (error) {
-      if (error instanceof Refusal) return { ok: { status: error.status } };
-      throw error;
-    }
-  },
   encode: () => ({ skip: "a reader: it does not write" }),
   stop: () => ({ ok: {} }),
 };
-
-/** Refuses what is not at most so many lists of token ids, each as long as it has to be. */
-function requireIds(lists, most, fits, vocabulary) {
-  const good = (row) => Array.isArray(row) && fits(row);
-  if (!Array.isArray(lists) || lists.length > most || !lists.every(good)) {
-    throw new Refusal("request-malformed", "ids, and tokens for each place, are lists of token ids");
-  }
-  if (!lists.flat().every((id) => Number.isInteger(id) && id >= 0 && id < vocabulary)) {
-    throw new Refusal("token-out-of-range", `token ids run from 0 to ${vocabulary - 1}`);
-  }
-}
 
 /** The reply to one line. */
 export function reply(line) {

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic import TypeAdapter
 
-from ctwl_conformance.adapter import Decode, Decoded, Implementation, NotDone, Started, Weighed, messages
+from ctwl_conformance.adapter import Decode, Decoded, Implementation, NotDone, Started, messages
 from ctwl_conformance.adapter.messages import MAX_LINE, REQUEST, Malformed, read_line, write_line
 from ctwl_conformance.adapter.serving import answer_all
 from ctwl_conformance.run.results import Report
@@ -47,8 +47,8 @@ def test_any_bytes_are_a_value_or_malformed(data: bytes) -> None:
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of all messages, as it is published for implementers whose language is not Python."""
-    requests = "Start VectorRequest Encode Decode VerifyRegistry Weigh Ask Stop"
-    names = f"{requests} Reply Started Encoded Decoded Verified Weighed Heard"
+    requests = "Start VectorRequest Encode Decode Ask Stop"
+    names = f"{requests} Reply Started Encoded Decoded Heard"
     models = [TypeAdapter(getattr(messages, name)) for name in names.split()]
     _, document = TypeAdapter.json_schemas([(number, "validation", model) for number, model in enumerate(models)])
     document["$schema"] = DIALECT
@@ -82,7 +82,6 @@ def test_the_schema_takes_the_pages_examples_and_refuses_others() -> None:
     assert all(kept(reply, "Reply") for reply in replies)
     answers = {request["op"]: reply["ok"] for request, reply in zip(requests, replies, strict=True)}
     Decoded.model_validate(answers["decode"])
-    Weighed.model_validate(answers["weigh"], context=REQUEST.validate_python(requests[-1]))
     assert not kept({"detected": True}, "Decoded")
 
 
@@ -105,7 +104,7 @@ def told(*lines: bytes) -> list[dict[str, Any]]:
 def test_an_implementation_in_python() -> None:
     decode = {"op": "decode", "profile": "org.ctwl.toy.1", "text": "a", "alpha": 0.5}
     replies = told(
-        b'{"id": 1, "op": "start", "protocol": "ctwl-adapter/1"}\n',
+        b'{"id": 1, "op": "start", "protocol": "ctwl-adapter/2"}\n',
         write_line({"id": 2, **decode}),
         write_line({"id": 3, **decode, "profile": "other"}),
         write_line({"id": 4, "op": "vector", "family": "canonical", "input": {}}),

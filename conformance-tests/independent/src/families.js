@@ -21,7 +21,7 @@ import { isMember, modelWeights, ranksBelow, rivals, total, toyWeights } from ".
 import { positions } from "../../../packages/ctwl-web/src/positions.js";
 import { certifiedProfile, commitment, personalProfile } from "./private.js";
 import { digest, profileFromBytes, profileFromJson, publicKey } from "../../../packages/ctwl-web/src/profile.js";
-import { PUBLISHED } from "./published.js";
+import { PUBLISHED, TOYS } from "./published.js";
 import { verifyProof } from "./proof.js";
 import { Refusal, require } from "../../../packages/ctwl-web/src/refusal.js";
 import { epochAt, readRegistry } from "../../../packages/ctwl-web/src/registry.js";
@@ -36,6 +36,8 @@ import { update } from "./update.js";
 import { tests, windows } from "../../../packages/ctwl-web/src/windows.js";
 
 const MAX_BYTES = 2 ** 24;
+/** The most places of a passage at which weights are asked for. */
+const MAX_PLACES = 256;
 const TOY = PUBLISHED.get("org.ctwl.toy.1");
 
 /** Bytes from hexadecimal; long ones come in parts, some of them repeated. */
@@ -163,6 +165,17 @@ export const FAMILIES = {
     const weights = toyWeights(window, TOY.tokenizer.vocabulary, special);
     return { weights: tokens.map((token) => weights[token]) };
   },
+  numeric({ profile, ids, places, tokens }) {
+    require(TOYS.includes(profile), "profile-unknown", "weights of this profile take a language model");
+    const { prefix_length: length, tokenizer: { vocabulary, special } } = PUBLISHED.get(profile);
+    const isId = (id) => Number.isInteger(id) && id >= 0 && id < vocabulary;
+    require([ids, ...tokens].flat().every(isId), "token-out-of-range", `token ids run from 0 to ${vocabulary - 1}`);
+    const isPlace = (place) => Number.isInteger(place) && place >= length && place < ids.length;
+    if (places.length > MAX_PLACES || !places.every(isPlace)) throw new TypeError("places are those of tokens with a prefix");
+    // 7.3: the toy model sees the last tokens alone, so it needs no blocks.
+    const rows = places.map((place) => toyWeights(ids.slice(place - length, place), vocabulary, special));
+    return { weights: tokens.map((asked, i) => asked.map((id) => rows[i][id])), totals: rows.map(total) };
+  },
 
   beacon: (fields) => ({ code: beaconCode(fields) }),
   "beacon-fields": ({ code }) => beaconFields(code),
@@ -210,7 +223,11 @@ export const FAMILIES = {
   epochs: ({ registry, provider, times }) => ({
     epochs: times.map((at) => epochAt(readRegistry(unhex(registry)), provider, at)),
   }),
-  "registry-update": (input) => verifyRegistry(input),
+  "registry-update"({ trusted, roots, registry, clock }) {
+    const held = { root: unhex(trusted.root), registry: trusted.registry && unhex(trusted.registry), latest: trusted.latest };
+    const next = update(held, roots.map(unhex), registry && unhex(registry), clock);
+    return { status: "ok", root: next.root.version, registry: next.registry.version, latest: next.latest };
+  },
 
   "counted-positions": ({ positions: found }) => ({ counted: counted(found) }),
   scores({ contexts, codes }) {
@@ -278,13 +295,6 @@ export const FAMILIES = {
 /** The bytes of a message of section 20; three dots in it stand for many letters. */
 function bodyOf({ bytes, body, repeat = 3, letter = "a" }) {
   return bytes === undefined ? utf8(body.replace("...", () => letter.repeat(repeat))) : unhex(bytes);
-}
-
-/** A registry client's step: the versions and the latest time that are trusted next. */
-export function verifyRegistry({ trusted, roots, registry, clock }) {
-  const held = { root: unhex(trusted.root), registry: trusted.registry && unhex(trusted.registry), latest: trusted.latest };
-  const next = update(held, roots.map(unhex), registry && unhex(registry), clock);
-  return { status: "ok", root: next.root.version, registry: next.registry.version, latest: next.latest };
 }
 
 /** The answer to a vector's input; refusals are answers. */

@@ -24,9 +24,9 @@ const line = (message) => `${JSON.stringify(message)}\n`;
 
 test("it says what it is and what it knows, and stops", async () => {
   const { status, replies } = await talk(
-    line({ id: 1, op: "start", protocol: "ctwl-adapter/1" }),
+    line({ id: 1, op: "start", protocol: "ctwl-adapter/2" }),
     line({ id: 2, op: "stop" }),
-    line({ id: 3, op: "start", protocol: "ctwl-adapter/1" }),
+    line({ id: 3, op: "start", protocol: "ctwl-adapter/2" }),
   );
   assert.equal(status, 0);
   assert.deepEqual(replies.map(({ id }) => id), [1, 2]);
@@ -45,7 +45,7 @@ test("refusals are answers, unknown families are skips, malformed requests are e
     line({ id: 4, op: "decode", profile: "org.ctwl.gpt2.1", text: "", alpha: 0.1 }),
     line({ id: 5, op: "decode", profile: "org.ctwl.toy.1", text: 5, alpha: 0.1 }),
     line({ id: 6, op: "constructor" }),
-    line({ id: 7, op: "verify-registry", ...offered }),
+    line({ id: 7, op: "vector", family: "registry-update", input: offered }),
     line([]),
     "no JSON\n",
     Buffer.from([0xff, 0x0a]),
@@ -72,8 +72,8 @@ test("a text that shows nothing has a best candidate; one without positions has 
 
 test("it states the toy proxy's weights", async () => {
   const file = new URL("../../vectors/v1/numeric/org.ctwl.toy.1.json", import.meta.url);
-  const { profile, tests } = JSON.parse(readFileSync(file, "utf8"));
-  const weigh = (fields) => line({ id: 1, op: "weigh", profile, ...tests[0].input, ...fields });
+  const { tests } = JSON.parse(readFileSync(file, "utf8"));
+  const weigh = (fields) => line({ id: 1, op: "vector", family: "numeric", input: { ...tests[0].input, ...fields } });
   const few = { ids: [84, 104, 101, 32, 97], places: [4], tokens: [[97]] };
   const { replies } = await talk(
     weigh({}),
@@ -84,9 +84,9 @@ test("it states the toy proxy's weights", async () => {
     weigh({ ...few, places: Array(257).fill(4), tokens: [] }),
   );
   assert.deepEqual(replies[0].ok, tests[0].expected);
-  assert.ok(replies[1].skip);
-  const codes = replies.slice(2).map(({ error }) => error.status);
-  assert.deepEqual(codes, ["request-malformed", "request-malformed", "token-out-of-range", "request-malformed"]);
+  const codes = replies.slice(1).map(({ ok, error }) => (ok ?? error).status);
+  const places = "request-malformed";
+  assert.deepEqual(codes, ["profile-unknown", places, places, "token-out-of-range", places]);
 });
 
 test("a line that is too long is refused, and the next one answered", async () => {

@@ -254,7 +254,7 @@ class Adapter:
             elif reply.error is not None:
                 answer = Refused(status=clean(reply.error.status), message=clean(reply.error.message))
             else:
-                answer = reply.ok if model is None else parse(model, reply.ok, request)
+                answer = reply.ok if model is None else parse(model, reply.ok)
         except Malformed as error:
             raise self._errored("malformed-reply", f"to {op}: {error}") from error
         if op in ("start", "stop") and isinstance(answer, Refused | Skipped):

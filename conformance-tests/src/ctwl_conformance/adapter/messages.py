@@ -1,4 +1,4 @@
-"""The messages of ``ctwl-adapter/1``: one JSON object a line in both directions (``ADAPTERS.md``).
+"""The messages of ``ctwl-adapter/2``: one JSON object a line in both directions (``ADAPTERS.md``).
 
 Both sides read them as hostile: lines are bounded, nothing is converted, unknown fields are refused.
 """
@@ -8,14 +8,14 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError, ValidationInfo, model_validator
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_validator
 
 from ctwl_protocol.numbers import NUMBERS
 from ctwl_protocol.records.record import RecordDocument
 from ctwl_protocol.registry.entries import ProviderCode
 from ctwl_protocol.schema import Part, describe_error, read_json
 
-PROTOCOL: Literal["ctwl-adapter/1"] = "ctwl-adapter/1"
+PROTOCOL: Literal["ctwl-adapter/2"] = "ctwl-adapter/2"
 """Version of the protocol; another one would be another protocol."""
 
 MAX_LINE = 16 << 20
@@ -29,9 +29,6 @@ _Names = Annotated[list[_Name], Field(max_length=1000)]
 _Hex = Annotated[str, Field(pattern="^([0-9a-f]{2})*$")]
 _Level = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 _Count = Annotated[int, Field(ge=0)]
-_Token = Annotated[int, Field(ge=0, lt=1 << 20)]
-_Weight = Annotated[int, Field(ge=0, le=1 << 24)]
-_Total = Annotated[int, Field(ge=0, le=1 << 44)]
 
 
 class Malformed(ValueError):
@@ -109,41 +106,6 @@ class Decoded(Part):
     record: RecordDocument | None
 
 
-class Verified(Part):
-    """What became of an update.
-
-    Attributes:
-        status: "ok", or the status code of the step that refused it; then the others are left out.
-        root, registry: versions of what is trusted then.
-        latest: the latest time seen then.
-    """
-
-    status: _Name
-    root: _Count | None = None
-    registry: _Count | None = None
-    latest: _Count | None = None
-
-
-class Weighed(Part):
-    """What a proxy runtime weighs at places of a text: integers of the specification's section 7.1.
-
-    Attributes:
-        weights: for each place, those of the tokens that were asked about.
-        totals: for each place, the sum over the whole vocabulary.
-    """
-
-    weights: Annotated[list[Annotated[list[_Weight], Field(max_length=1024)]], Field(max_length=256)]
-    totals: Annotated[list[_Total], Field(max_length=256)]
-
-    @model_validator(mode="after")
-    def _as_asked(self, info: ValidationInfo) -> Weighed:
-        if len(self.totals) != len(self.weights):
-            raise ValueError("there is not one total for each place")
-        if isinstance(info.context, Weigh) and list(map(len, self.weights)) != list(map(len, info.context.tokens)):
-            raise ValueError("there is not one weight for each token that was asked about")
-        return self
-
-
 class Heard(Part):
     """What a detector answered to a POST: the status, the body in hexadecimal, its media type without parameters."""
 
@@ -164,7 +126,7 @@ class Start(_Asked):
     """The first request."""
 
     op: Literal["start"] = "start"
-    protocol: Literal["ctwl-adapter/1"] = PROTOCOL
+    protocol: Literal["ctwl-adapter/2"] = PROTOCOL
 
 
 class VectorRequest(_Asked):
@@ -195,42 +157,6 @@ class Decode(_Asked):
     alpha: Annotated[float, Field(gt=0, lt=1)]
 
 
-class TrustedState(Part):
-    """What a registry client trusts: envelopes in hexadecimal, and the latest time seen in Unix seconds."""
-
-    root: _Hex
-    registry: _Hex | None
-    latest: _Count
-
-
-class VerifyRegistry(_Asked):
-    """Offer roots, a registry or both to a client that trusts a state (spec 9.6, Update)."""
-
-    op: Literal["verify-registry"] = "verify-registry"
-    trusted: TrustedState
-    roots: Annotated[list[_Hex], Field(max_length=1000)]
-    registry: _Hex | None
-    clock: _Count
-
-
-class Weigh(_Asked):
-    """State the weights of some tokens at places of a text, and of the whole vocabulary (spec 5.5, 7.1, 13)."""
-
-    op: Literal["weigh"] = "weigh"
-    profile: _Name
-    ids: Annotated[list[_Token], Field(min_length=2, max_length=1 << 14)]
-    places: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=1, max_length=256)]
-    tokens: Annotated[
-        list[Annotated[list[_Token], Field(min_length=1, max_length=1024)]], Field(min_length=1, max_length=256)
-    ]
-
-    @model_validator(mode="after")
-    def _one_each(self) -> Weigh:
-        if len(self.tokens) != len(self.places) or max(self.places) >= len(self.ids):
-            raise ValueError("each place is that of a token, and has a list of tokens to weigh")
-        return self
-
-
 class Ask(_Asked):
     """POST a body to a detector (spec section 20); without its token where it is not to be authorized."""
 
@@ -246,10 +172,10 @@ class Stop(_Asked):
     op: Literal["stop"] = "stop"
 
 
-Request: TypeAlias = Start | VectorRequest | Encode | Decode | VerifyRegistry | Weigh | Ask | Stop
+Request: TypeAlias = Start | VectorRequest | Encode | Decode | Ask | Stop
 REQUEST: TypeAdapter[Request] = TypeAdapter(Annotated[Request, Field(discriminator="op")])
 
-Body: TypeAlias = Started | Encoded | Decoded | Verified | Weighed | Heard | Stopped | dict[str, Any]
+Body: TypeAlias = Started | Encoded | Decoded | Heard | Stopped | dict[str, Any]
 
 
 class Reply(Part):
@@ -292,18 +218,13 @@ def write_line(message: BaseModel | dict[str, Any]) -> bytes:
     return line
 
 
-def parse(model: type[BaseModel], value: Any, asked: Request | None = None) -> Any:
-    """A value as a message.
-
-    Args:
-        model: of the message.
-        value: as JSON has it.
-        asked: the request that it answers, where the two have to match.
+def parse(model: type[BaseModel], value: Any) -> Any:
+    """A value, as JSON has it, as a message.
 
     Raises:
         Malformed: it is none.
     """
     try:
-        return model.model_validate(value, context=asked)
+        return model.model_validate(value)
     except ValidationError as error:
         raise Malformed(describe_error(error)) from error

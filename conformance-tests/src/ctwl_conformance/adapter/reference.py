@@ -12,9 +12,9 @@ from ctwl_protocol.records.record import RecordDocument
 
 from ..families import FAMILIES
 from ..toy import write_toy
-from ..vectors.numeric import FAMILY, Question, weigh
+from ..vectors.numeric import FAMILY, weigh
 from ..vectors.reference import unanswerable
-from .messages import Decode, Decoded, Encode, Encoded, Role, Span, Started, Verified, VerifyRegistry, Weigh, Weighed
+from .messages import Decode, Decoded, Encode, Encoded, Role, Span, Started
 from .serving import Implementation, NotDone, wanted
 
 if TYPE_CHECKING:
@@ -71,14 +71,10 @@ class ReferenceDecoder(_Answering):
             record=record,
         )
 
-    def weigh(self, request: Weigh) -> Weighed:  # noqa: D102 - see Implementation
-        from ctwl_decoder.errors import OptionOutOfRange
-
-        proxy = self._decoder(request.profile).proxy
-        if min(request.places) < proxy.profile.prefix_length:
-            raise OptionOutOfRange(f"the first place of {proxy.profile.name} is {proxy.profile.prefix_length}")
-        weights, totals = weigh(proxy, [Question(request.ids, request.places, request.tokens)])
-        return Weighed(weights=weights, totals=totals)
+    def vector(self, family: str, data: dict[str, Any]) -> dict[str, Any]:  # noqa: D102 - see Implementation
+        if family == FAMILY:
+            return weigh(self._decoder(data["profile"]).proxy, data)
+        return super().vector(family, data)
 
     def _decoder(self, profile: str) -> Decoder:
         if profile not in self.profiles:
@@ -97,11 +93,6 @@ class ReferenceRegistryClient(_Answering):
 
     classes = ("registry-client",)
     name = "ctwl-registry"
-
-    def verify_registry(self, request: VerifyRegistry) -> Verified:  # noqa: D102 - see Implementation
-        if request.trusted.registry is None:
-            raise NotDone("it never trusts a root without a registry")
-        return Verified(**FAMILIES["registry-update"].answer(request.model_dump()))
 
 
 class ToyEncoder(_Answering):

@@ -32,10 +32,6 @@ from .messages import (
     Stop,
     Stopped,
     VectorRequest,
-    Verified,
-    VerifyRegistry,
-    Weigh,
-    Weighed,
     read_line,
     write_line,
 )
@@ -67,14 +63,6 @@ class Implementation:
     def decode(self, request: Decode) -> Decoded:  # noqa: ARG002
         """What a text carries."""
         raise NotDone("it reads no texts")
-
-    def verify_registry(self, request: VerifyRegistry) -> Verified:  # noqa: ARG002
-        """What becomes of an update."""
-        raise NotDone("it keeps no registry")
-
-    def weigh(self, request: Weigh) -> Weighed:  # noqa: ARG002
-        """What its proxy runtime weighs."""
-        raise NotDone("it states no weights")
 
     def ask(self, request: Ask) -> Heard:  # noqa: ARG002
         """What its detector answers."""

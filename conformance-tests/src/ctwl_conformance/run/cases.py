@@ -11,7 +11,9 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, TypeVar
 
-from ..adapter import AdapterErrored, Ask, Decode, Decoded, Heard, Started, Verified, VerifyRegistry, Weigh, Weighed
+from ctwl_protocol.schema import describe_error
+
+from ..adapter import AdapterErrored, Ask, Decode, Decoded, Heard, Started
 from ..adapter.messages import Refused, Role, Skipped
 from ..families import FAMILIES as VECTOR_FAMILIES
 from ..families.asking import body_of
@@ -29,9 +31,6 @@ from .texts import ALPHA, FAMILIES, HUMAN, HUMAN_ALPHA, PUBLIC, TextFamily, huma
 
 _SHOWN = 300
 """So many characters of a question or an answer are shown."""
-
-_UPDATES = "registry-update"
-"""The family whose vectors are sent as ``verify-registry``."""
 
 _QUESTIONS = "question"
 """The family whose vectors a detector is asked from outside."""
@@ -163,15 +162,10 @@ def _vector_case(subject: Subject, vector: Vector, roles: list[Role]) -> Case:
 
 def _judge_vector(subject: Subject, vector: Vector) -> Outcome:
     asked = vector.input
-    answer: dict[str, Any]
     if vector.family == _QUESTIONS and "detector" in subject.roles:
         return _judge_question(subject, vector)
-    if vector.family == _UPDATES:
-        request = VerifyRegistry(id=0, **asked)
-        answer = _answered(subject, subject.adapter.ask(request, Verified)).model_dump(exclude_none=True)
-    else:
-        _declared(subject, vector.family, vector.profile)
-        answer = _answered(subject, subject.adapter.vector(vector.family, _whole(asked)))
+    _declared(subject, vector.family, vector.profile)
+    answer = _answered(subject, subject.adapter.vector(vector.family, _whole(asked)))
     if not vector.agrees(answer):
         raise Failed(f"{_short(answer)}; expected {_short(vector.expected)}; asked {_short(asked)}")
     return Outcome()
@@ -307,22 +301,18 @@ def _post(detector: Subject, body: bytes, media_type: str = "application/json", 
 
 
 def _numeric_case(decoder: Subject, numeric: Numeric) -> Case:
-    about = f"weights of the proxy at {len(numeric.totals)} places of text by people"
+    about = f"weights of the proxy at {numeric.places} places of text by people"
     told = {"family": NUMERIC, "section": "13", "comment": about, "profile": numeric.profile}
     return _case(partial(_judge_numeric, decoder, numeric), [decoder], ["decoder"], kind="numeric", **told)
 
 
 def _judge_numeric(decoder: Subject, numeric: Numeric) -> Outcome:
     _declared(decoder, NUMERIC)
-    weights, totals = list[list[int]](), list[int]()
-    for asked in numeric.questions:
-        request = Weigh(id=0, profile=numeric.profile, ids=asked.ids, places=asked.places, tokens=asked.tokens)
-        found = _answered(decoder, decoder.adapter.ask(request, Weighed))
-        weights, totals = weights + found.weights, totals + found.totals
+    answers = [_answered(decoder, decoder.adapter.vector(NUMERIC, asked)) for asked in numeric.questions]
     try:
-        variation = numeric.variation(weights, totals)
+        variation = numeric.variation(answers)
     except ValueError as error:
-        raise Failed(f"the weights contradict themselves: {error}") from error
+        raise Failed(f"these are no weights: {describe_error(error)}") from error
     limit = numeric.tolerance
     measure = Measure(name="mean total variation", value=float(variation), limit=float(limit))
     return Outcome(measure=measure, wrong="" if variation <= limit else f"{measure} is asked for")

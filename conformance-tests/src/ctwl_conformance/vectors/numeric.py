@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from ctwl_protocol import get_profile
 from ctwl_protocol.errors import ProxyNotFound, TokenOutOfRange
+from ctwl_protocol.schema import Part
 
 from ..families.family import JSON
 
@@ -65,19 +67,11 @@ def is_numeric(name: str) -> bool:
     return name.startswith(f"{FAMILY}/")
 
 
-@dataclass(frozen=True)
-class Question:
-    """What is asked about one passage.
+class _Weighed(Part):
+    """An answer: for each place the weights of the tokens that were asked about, and that of the whole vocabulary."""
 
-    Attributes:
-        ids: its tokens.
-        places: places in it, ascending.
-        tokens: for each place, the distinct ids that are asked about.
-    """
-
-    ids: list[int]
-    places: list[int]
-    tokens: list[list[int]]
+    weights: list[list[Annotated[int, Field(ge=0, le=1 << 24)]]]
+    totals: list[Annotated[int, Field(ge=0, le=1 << 44)]]
 
 
 @dataclass(frozen=True)
@@ -87,41 +81,52 @@ class Numeric:
     Attributes:
         profile: its name.
         tolerance: the largest mean total variation that passes.
-        questions: one for each passage.
-        weights: for each place of all passages, the weights of the tokens that are asked about.
-        totals: for each place, the weight of the whole vocabulary.
+        questions: one for each passage: the ``profile``, the ``ids`` of its tokens, ``places`` in it, ascending, and
+            for each place the distinct ``tokens`` that are asked about.
+        expected: the answer to each question.
     """
 
     profile: str
     tolerance: Fraction
-    questions: list[Question]
-    weights: list[list[int]]
-    totals: list[int]
+    questions: list[JSON]
+    expected: list[JSON]
 
     @classmethod
     def of(cls, document: JSON) -> Self:
         """The vectors of a file."""
-        expected = [test["expected"] for test in document["tests"]]
         return cls(
             profile=document["profile"],
             tolerance=Fraction(*document["total_variation"]),
-            questions=[Question(**test["input"]) for test in document["tests"]],
-            weights=[row for each in expected for row in each["weights"]],
-            totals=[total for each in expected for total in each["totals"]],
+            questions=[test["input"] for test in document["tests"]],
+            expected=[test["expected"] for test in document["tests"]],
         )
 
-    def variation(self, weights: Sequence[Sequence[int]], totals: Sequence[int]) -> Fraction:
+    @property
+    def places(self) -> int:
+        """How many places are asked about in all passages."""
+        return sum(len(asked["places"]) for asked in self.questions)
+
+    def variation(self, answers: Sequence[JSON]) -> Fraction:
         """The mean over the places of the total variation, over the tokens asked about and one class for all others.
 
         Args:
-            weights: an answer's, one for each token.
-            totals: an answer's, one for each place.
+            answers: one to each question.
 
         Raises:
-            ValueError: they are no distribution: a total is 0, or less than its tokens weigh.
+            ValueError: one does not fit its question, or holds no distribution: a total is 0, or less than its tokens
+                weigh.
         """
-        rows = zip(self.weights, self.totals, weights, totals, strict=True)
-        return sum((_variation(*row) for row in rows), Fraction()) / len(self.totals)
+        summed = Fraction()
+        for expected, answer in zip(self.expected, answers, strict=True):
+            known, found = _Weighed.model_validate(expected), _Weighed.model_validate(answer)
+            if _shape(known) != _shape(found):
+                raise ValueError("there is not one weight for each token, and one total for each place")
+            summed += sum(map(_variation, known.weights, known.totals, found.weights, found.totals), Fraction())
+        return summed / self.places
+
+
+def _shape(answer: _Weighed) -> tuple[list[int], int]:
+    return [len(row) for row in answer.weights], len(answer.totals)
 
 
 def _variation(expected: Sequence[int], total: int, found: Sequence[int], whole: int) -> Fraction:
@@ -131,26 +136,26 @@ def _variation(expected: Sequence[int], total: int, found: Sequence[int], whole:
     return Fraction(sum(abs(a * whole - b * total) for a, b in pairs), 2 * total * whole)
 
 
-def weigh(proxy: Proxy, questions: Sequence[Question]) -> tuple[list[list[int]], list[int]]:
-    """The weights of a proxy: for each place the weights of its tokens, and the total.
+def weigh(proxy: Proxy, asked: JSON) -> JSON:
+    """A proxy's answer to a question: for each place the weights of its tokens, and the total.
 
     Args:
         proxy: the runtime.
-        questions: passages, with places that have a prefix.
+        asked: a passage, places in it, and the tokens that are asked about, see :class:`Numeric`.
 
     Raises:
-        TokenOutOfRange: an id is outside the vocabulary.
+        TokenOutOfRange: an id is outside the vocabulary, or a place has no prefix or no token.
     """
-    vocabulary = proxy.profile.tokenizer.vocabulary
-    weights: list[list[int]] = []
-    totals: list[int] = []
-    for asked in questions:
-        if any(not 0 <= token < vocabulary for row in (asked.ids, *asked.tokens) for token in row):
-            raise TokenOutOfRange(f"token ids run from 0 to {vocabulary - 1}")
-        found = proxy.weights_at(np.array(asked.ids, dtype=np.int64), np.array(asked.places, dtype=np.int64))
-        weights += [row[tokens].tolist() for row, tokens in zip(found, asked.tokens, strict=True)]
-        totals += found.sum(axis=1, dtype=np.uint64).tolist()
-    return weights, totals
+    vocabulary, length = proxy.profile.tokenizer.vocabulary, proxy.profile.prefix_length
+    if any(not 0 <= token < vocabulary for row in (asked["ids"], *asked["tokens"]) for token in row):
+        raise TokenOutOfRange(f"token ids run from 0 to {vocabulary - 1}")
+    if any(not length <= place < len(asked["ids"]) for place in asked["places"]):
+        raise TokenOutOfRange(f"places run from {length} to the last token")
+    found = proxy.weights_at(np.array(asked["ids"], dtype=np.int64), np.array(asked["places"], dtype=np.int64))
+    return {
+        "weights": [row[tokens].tolist() for row, tokens in zip(found, asked["tokens"], strict=True)],
+        "totals": found.sum(axis=1, dtype=np.uint64).tolist(),
+    }
 
 
 def head(profile: str) -> JSON:
@@ -196,7 +201,7 @@ def _test(proxy: Proxy, number: int, ids: list[int]) -> JSON:
     return {
         "id": f"{FAMILY}/{proxy.profile.name}/{number}",
         "comment": f"{len(ids)} tokens that begin with {proxy.tokenizer.decode(np.array(ids[:8]))!r}",
-        "input": {"ids": ids, "places": places.tolist(), "tokens": asked},
+        "input": {"profile": proxy.profile.name, "ids": ids, "places": places.tolist(), "tokens": asked},
         "expected": {
             "weights": [row[tokens].tolist() for row, tokens in zip(weights, asked, strict=True)],
             "totals": weights.sum(axis=1).tolist(),
@@ -216,6 +221,6 @@ def reweigh(numeric: Numeric) -> Fraction | None:
         from ctwl_protocol.proxy import open_proxy
 
         proxy = open_proxy(numeric.profile)
-        return numeric.variation(*weigh(proxy, numeric.questions))
+        return numeric.variation([weigh(proxy, asked) for asked in numeric.questions])
     except (ImportError, ProxyNotFound):
         return None

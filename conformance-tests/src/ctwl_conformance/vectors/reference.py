@@ -125,7 +125,8 @@ def _as_written(name: str, data: bytes) -> str:
     """
     try:
         told, tests = head(profile_of(name)), json.loads(data)["tests"]
-        Numeric.of(told | {"tests": tests})
+        numeric = Numeric.of(told | {"tests": tests})
+        numeric.variation(numeric.expected)
     except (ValueError, KeyError, TypeError, CTWLError) as error:
         raise VectorsAltered(f"{name} holds no numeric vectors; make it anew with generate --numeric") from error
     return _document(told, tests)
