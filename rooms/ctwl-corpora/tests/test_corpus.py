@@ -148,11 +148,12 @@ def as_parquet(folder: Path, record: dict[str, Any]) -> Path:
 @pytest.mark.parametrize("write", [as_jsonl, as_parquet])
 def test_fields_inside_others_are_read_and_kept(tmp_path: Path, write: Any) -> None:
     file = write(tmp_path, CHAT)
-    (row,) = read(file, "messages[].content", "id", "meta.url", "meta.tags", "meta", "nowhere", "meta.no")
+    nowhere = ("nowhere", "nowhere[].no", "meta.no", "meta[]", "id[]", "id.no", "messages.content", "meta.tags[].x")
+    (row,) = read(file, "messages[].content", "id", "meta.url", "meta.tags", "meta", *nowhere)
     assert row["text"] == "Hi\n\nHello"
     assert (row["id"], row["meta.url"]) == ("7", "https://a.example")
     assert (json.loads(row["meta.tags"]), json.loads(row["meta"])) == (["x", "y"], CHAT["meta"])
-    assert (row.get("nowhere"), row.get("meta.no")) == (None, None)
+    assert [row.get(path) for path in nowhere] == [None] * len(nowhere)
     assert texts(file, "meta.url") == ["https://a.example"]
     for nothing in ("messages.content", "messages[].role[]", "id", "meta", "nowhere", "messages[]", "meta.tags[].x"):
         assert texts(file, nothing) == ["text-missing"]

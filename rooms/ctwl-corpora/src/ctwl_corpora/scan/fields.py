@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,6 +23,9 @@ from ..tables import RESULTS
 _PATH = re.compile(r"[^.\[\]]+(\[\])*(\.[^.\[\]]+(\[\])*)*")
 _JOINT = "\n\n"
 """Between the parts of a text that a path finds several of, such as a conversation's messages."""
+
+Values: TypeAlias = Callable[[str], list[Any]]
+"""What a record has at a path, which leads to several values where it goes through lists."""
 
 OWN = "own_"
 """Begins the name of a kept field that is called as one of the results."""
@@ -53,38 +56,45 @@ def result_name(path: str) -> str:
     return OWN + path if path in ("source", "row", *RESULTS.names) else path
 
 
-def _steps(path: str, names: Iterable[str]) -> list[tuple[str, int]]:
-    """The names on a path, each with the number of lists to go into after it; a record's own name comes first."""
-    if path in names:
-        return [(path, 0)]
-    return [(step.rstrip("[]"), step.count("[]")) for step in path.split(".")]
+def _steps(path: str, names: Iterable[str]) -> list[str]:
+    """The fields on a path, the record's own first, and ``[]`` for each list to go into."""
+    return [path] if path in names else re.findall(r"\[\]|[^.\[\]]+", path)
 
 
 def root(path: str, names: Iterable[str]) -> str:
     """The field of the record in which a path begins."""
-    return _steps(path, names)[0][0]
+    return _steps(path, names)[0]
 
 
 def values_at(record: Mapping[str, Any], path: str) -> list[Any]:
     """What a record of Python's values has at a path."""
     found: list[Any] = [record]
-    for name, lists in _steps(path, record):
-        found = [each[name] for each in found if isinstance(each, Mapping) and name in each]
-        for _ in range(lists):
+    for step in _steps(path, record):
+        if step == "[]":
             found = [inner for each in found if isinstance(each, list) for inner in each]
+        else:
+            found = [each[step] for each in found if isinstance(each, Mapping) and step in each]
     return found
+
+
+def _inside(column: pa.Array, steps: Iterable[str]) -> pa.Array:
+    """What a column has at the further steps of a path, still packed.
+
+    Raises:
+        pa.ArrowException: the path leads nowhere, which the column's type alone decides.
+    """
+    for step in steps:
+        column = pc.list_flatten(column) if step == "[]" else pc.struct_field(column, step)
+    return column
 
 
 def is_text_at(schema: pa.Schema, path: str) -> bool:
     """Whether a table has texts at a path: strings, or bytes that should be UTF-8."""
-    (first, lists), *others = _steps(path, schema.names)
-    kind = schema.field(first).type
-    for name, inner in [("", lists), *others]:
-        if name:
-            inside = types.is_struct(kind) and kind.get_field_index(name) >= 0
-            kind = kind.field(name).type if inside else pa.null()
-        for _ in range(inner):
-            kind = kind.value_type if types.is_list(kind) or types.is_large_list(kind) else pa.null()
+    first, *steps = _steps(path, schema.names)
+    try:
+        kind = _inside(pa.nulls(0, schema.field(first).type), steps).type
+    except pa.ArrowException:
+        return False
     kind = kind.value_type if types.is_dictionary(kind) else kind
     checks = (types.is_string, types.is_large_string, types.is_string_view)
     return any(is_kind(kind) for is_kind in (*checks, types.is_binary, types.is_large_binary, types.is_binary_view))
@@ -95,19 +105,13 @@ def cells_at(batch: pa.RecordBatch, row: int, path: str) -> list[Any]:
 
     Raises:
         InputTooLarge: the values have more than ``MAX_BYTES``, which is known before they are unpacked.
+        KeyError: there is no column with the path's first name.
         NotText: a text among them is not UTF-8.
-        TextMissing: the path leads nowhere.
+        TextMissing: the path leads nowhere, or to what cannot be read.
     """
-    (first, lists), *others = _steps(path, batch.schema.names)
-    found = batch.column(first).slice(row, 1)
+    first, *steps = _steps(path, batch.schema.names)
     try:
-        for name, inner in [("", lists), *others]:
-            found = pc.struct_field(found, name) if name else found
-            for _ in range(inner):
-                found = found.flatten()
-    except (pa.ArrowException, AttributeError) as error:
-        raise TextMissing(f"there is no field {path!r} in a column of type {batch.schema.field(first).type}") from error
-    try:
+        found = _inside(batch.column(first).slice(row, 1), steps)
         if _size(found) > MAX_BYTES:
             raise InputTooLarge(f"the field {path!r} has more than {MAX_BYTES} bytes; cut it into parts")
         return [each.decode() if isinstance(each, bytes) else each for each in found.to_pylist()]
@@ -128,16 +132,18 @@ def _size(array: Any) -> int:
     return int(array.nbytes)
 
 
-def text_at(values: list[Any], path: str, names: Iterable[str]) -> str:
-    """The text of the values at a path.
+def text_at(values: Values, path: str, names: Iterable[str]) -> str:
+    """The text of a record at a path.
 
     Raises:
         TextMissing: there is none, or something else.
         NotText: it has lone surrogates.
+        InputTooLarge: see :func:`cells_at`.
     """
-    parts = [value for value in values if value is not None]
+    found = values(path)
+    parts = [value for value in found if value is not None]
     wrong = next((value for value in parts if not isinstance(value, str)), None)
-    if not values:
+    if not found:
         raise TextMissing(f"there is no field {path!r}; {say_fields(names)}")
     if wrong is not None or not parts:
         kind = "null" if wrong is None else f"of type {type(wrong).__name__}"
@@ -154,21 +160,15 @@ def say_fields(names: Iterable[str]) -> str:
     return f"the fields are {some or 'missing'}; --text-column names another"
 
 
-def kept(values: list[Any]) -> str | None:
-    """What the results keep of the values at a path: a text as it is, anything else as JSON, if that is possible."""
-    value = values if len(values) > 1 else values[0] if values else None
-    if value is None:
-        return None
-    try:
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    except RecursionError:
-        return None
-    return text.encode(errors="backslashreplace").decode()
+def kept_at(values: Values, path: str) -> str | None:
+    """What the results keep of a record at a path: a text as it is, anything else as JSON.
 
-
-def kept_at(batch: pa.RecordBatch, row: int, path: str) -> str | None:
-    """What the results keep of a row of a table; None where the path leads nowhere, or Python cannot hold the value."""
+    None where the path leads nowhere, or where Python or JSON cannot hold the value.
+    """
     try:
-        return kept(cells_at(batch, row, path))
-    except (DecoderError, ValueError, OverflowError, LookupError, pa.ArrowException):
+        found = values(path)
+        value = found if len(found) > 1 else found[0] if found else None
+        text = value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    except (DecoderError, ValueError, OverflowError, LookupError, RecursionError, pa.ArrowException):
         return None
+    return None if text is None else text.encode(errors="backslashreplace").decode()

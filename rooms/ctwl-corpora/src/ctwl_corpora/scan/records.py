@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -21,7 +22,7 @@ from ctwl_decoder.options import MAX_BYTES
 
 from ..errors import RecordMalformed, TextMissing
 from .archive import archived
-from .fields import Columns, cells_at, is_text_at, kept, kept_at, root, say_fields, text_at, values_at
+from .fields import Columns, Values, cells_at, is_text_at, kept_at, root, say_fields, text_at, values_at
 from .files import ARCHIVES, LINES, ROWS, TEXT, CorpusFile, opened
 
 MAX_LINE = 1 << 23
@@ -71,6 +72,15 @@ def _failed(error: DecoderError) -> dict[str, Any]:
     return {"text": "", "error": error.code, "message": str(error)}
 
 
+def _document(values: Values, names: Iterable[str], columns: Columns) -> dict[str, Any]:
+    """The text of a record that has fields of some names, or why there is none, and what is kept of it."""
+    own = {"kept": {path: kept_at(values, path) for path in columns.keep}}
+    try:
+        return own | {"text": text_at(values, columns.text, names)}
+    except DecoderError as error:
+        return own | _failed(error)
+
+
 def _text_file(file: CorpusFile, columns: Columns) -> _Found:  # noqa: ARG001
     with opened(file) as stream:
         data = stream.read(MAX_BYTES + 1)
@@ -93,13 +103,8 @@ def _lines(file: CorpusFile, columns: Columns) -> _Found:
 
 
 def _of_line(line: bytes, columns: Columns) -> dict[str, Any]:
-    """The text of a line's record, and what is kept of it."""
     record = _parse_line(line)
-    own = {"kept": {path: kept(values_at(record, path)) for path in columns.keep}}
-    try:
-        return own | {"text": text_at(values_at(record, columns.text), columns.text, record)}
-    except DecoderError as error:
-        return own | _failed(error)
+    return _document(partial(values_at, record), record, columns)
 
 
 def _is_cut(line: bytes) -> bool:
@@ -124,6 +129,7 @@ def _parse_line(line: bytes) -> dict[str, Any]:
 
 
 def _archive(file: CorpusFile, columns: Columns) -> _Found:
+    columns = replace(columns, text="text")
     with opened(file) as stream:
         for row, record in archived(stream, file.name):
             yield row, partial(_of_page, record, columns)
@@ -131,7 +137,7 @@ def _archive(file: CorpusFile, columns: Columns) -> _Found:
 
 def _of_page(record: Callable[[], dict[str, Any]], columns: Columns) -> dict[str, Any]:
     page = record()
-    return {"kept": {path: kept(values_at(page, path)) for path in columns.keep}, "text": page["text"]}
+    return _document(partial(values_at, page), page, columns)
 
 
 def _rows(file: CorpusFile, columns: Columns) -> _Found:
@@ -152,12 +158,7 @@ def _rows(file: CorpusFile, columns: Columns) -> _Found:
 
 
 def _of_row(batch: pa.RecordBatch, i: int, columns: Columns) -> dict[str, Any]:
-    """The text of a row of a table, and what is kept of it."""
-    own = {"kept": {path: kept_at(batch, i, path) for path in columns.keep}}
-    try:
-        return own | {"text": text_at(cells_at(batch, i, columns.text), columns.text, batch.schema.names)}
-    except DecoderError as error:
-        return own | _failed(error)
+    return _document(partial(cells_at, batch, i), batch.schema.names, columns)
 
 
 def _wanted(schema: pa.Schema, columns: Columns) -> list[str]:
