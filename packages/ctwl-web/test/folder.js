@@ -15,8 +15,11 @@ export const text = (path) => file(path).toString("utf8");
 export const pages = () => json("pages.json", import.meta.url);
 /** Bytes of pages, what their mail says of them, and the characters that are read; by the Python reader too. */
 export const charsets = () => json("charsets.json", import.meta.url);
-/** Files of chats, of subtitles and of pages, the words that are read of them, and the texts beside these; by the Python reader too. */
-export const chats = () => json("chats.json", import.meta.url);
+/**
+ * Files, the words that are read of them and the texts beside these, or why they are refused; by the Python reader too.
+ * By `page` this reader names a kind that the Python reader opens.
+ */
+export const documents = () => json("documents.json", import.meta.url);
 /** Texts that people wrote, which look like files; by the Python reader too. */
 export const plainTexts = () => json("plain.json", import.meta.url);
 export const parity = () => json("parity.json", import.meta.url);

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from document_files import docx, mail, of_all_kinds
+from document_files import DOCUMENTS, FILES, docx, mail
 from page_fixtures import PATIENCE, READ, read
 from running_service import serving_files
 from test_signposts import RECORDED, TRUSTED, URL
@@ -205,13 +205,15 @@ def test_words_of_files_are_read_and_no_tags(page: Any, tmp_path: Path) -> None:
     box, status = page.get_by_label("Text", exact=True), page.get_by_role("status")
     letter = message_from_bytes(mail(text, "base64"), policy=default)
     letter.add_attachment(b"%PDF-1.7", maintype="application", subtype="pdf", filename="more.pdf")
-    kinds = of_all_kinds(text) | {"letter.eml": letter.as_bytes()}
-    for name in ("letter.txt", "letter.docx", "letter.odt", "letter.epub", "letter.html", "letter.eml"):
-        (tmp_path / name).write_bytes(kinds[name])
+    kinds = ("letter.txt", "letter.docx", "letter.odt", "letter.epub", "letter.html")
+    files = {name: (FILES[name], DOCUMENTS[name]["words"]) for name in kinds}
+    files["letter.eml"] = (letter.as_bytes(), text)
+    for name, (data, words) in files.items():
+        (tmp_path / name).write_bytes(data)
         box.fill("")
         page.locator("#file").set_input_files(tmp_path / name)
         sync_api.expect(status).to_contain_text(f"The words of {name} are in the box")
-        assert box.input_value() == text
+        assert box.input_value() == words
     sync_api.expect(status).to_contain_text("more.pdf")
     read(page).wait_for()
     assert page.locator("#verdict").text_content() == say("found-whole")
