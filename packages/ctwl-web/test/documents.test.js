@@ -20,10 +20,9 @@ for (const [name, row] of Object.entries(documents())) {
   });
 }
 
-test("a mail that passed many servers is one, and its base64 may go on behind its end", async () => {
+test("a mail that passed many servers is one", async () => {
   const passed = `X-Passed: ${"far ".repeat(400)}\r\n`.repeat(20);
   assert.equal(await wordsOf(passed + mail("text/plain", "base64", base64("words"))), "words");
-  assert.equal(await wordsOf(mail("text/plain", "base64", "T25lIA==VHdv")), "One Two");
 });
 
 test("a charset is what the bytes are, before what a label says", () => {

@@ -25,6 +25,9 @@ _FIRST = re.compile(rb"^From (?=[^\n]*\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b)[^\n]*
 _UUENCODED = re.compile(r"^begin [0-7]{3,4} ([^\r\n]+)\r?\n[ -`\r\n]*^end[ \t]*\r?$", re.M)
 """A file between the words, as programs attach it to mail without parts."""
 
+_PADDING, _ANEW = re.compile(r"=+"), re.compile(r"=\s*[A-Za-z0-9+/]")
+"""The end of base64; one with more behind it."""
+
 _PAGE = re.compile(r"text/(?:[a-z-]*-)?html")
 """The type of a part that is HTML, for all programs or for some."""
 
@@ -87,8 +90,7 @@ def _read(part: EmailMessage, budget: Budget) -> tuple[list[str], list[Member]]:
         return list(filter(None, [text.strip()])), files
     if part.get_content_maintype() in ("image", "audio", "video") and not part.is_attachment():
         return [], []
-    content = part.get_payload(decode=True)
-    return [], [Member(file or kind, content if isinstance(content, bytes) else b"")]
+    return [], [Member(file or kind, _content(part))]
 
 
 def _packed(part: EmailMessage) -> bytes | None:
@@ -119,9 +121,18 @@ def _chosen(alternatives: list[list[str]]) -> list[str]:
 
 
 def _text(part: EmailMessage) -> str:
-    data = part.get_payload(decode=True)
     charset = part.get_content_charset() or (None if _PAGE.fullmatch(part.get_content_type()) else "utf-8")
-    return html.decoded(data if isinstance(data, bytes) else b"", charset)
+    return html.decoded(_content(part), charset)
+
+
+def _content(part: EmailMessage) -> bytes:
+    """The bytes of a part. Base64 may begin anew behind its end, where a program on the way added words."""
+    given, packing = part.get_payload(), str(part.get("Content-Transfer-Encoding", "")).strip().lower()
+    if packing == "base64" and isinstance(given, str) and _ANEW.search(given):
+        with sound():
+            return b"".join(base64.b64decode(piece + "==") for piece in _PADDING.split(given))
+    content = part.get_payload(decode=True)
+    return content if isinstance(content, bytes) else b""
 
 
 def _uudecoded(found: re.Match[str], budget: Budget) -> Member:
