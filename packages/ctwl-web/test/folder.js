@@ -22,6 +22,8 @@ export const charsets = () => json("charsets.json", import.meta.url);
 export const documents = () => json("documents.json", import.meta.url);
 /** Texts that people wrote, which look like files; by the Python reader too. */
 export const plainTexts = () => json("plain.json", import.meta.url);
+/** Texts, and the variants that are read of them; by the Python reader too. */
+export const variants = () => json("variants.json", import.meta.url);
 export const parity = () => json("parity.json", import.meta.url);
 /** The same by all published profiles. */
 export const byProfiles = () => json("profiles.json", import.meta.url);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { size } from "../src/characters.js";
 import { takenOut, variantsOf } from "../src/variants.js";
-import { parity, reader } from "./folder.js";
+import { parity, reader, variants } from "./folder.js";
 
 const near = (a, b, what) => assert.ok(Math.abs(a - b) <= 1e-9 * Math.max(Math.abs(a), Math.abs(b)), `${what}: ${a}, ${b}`);
 
@@ -12,6 +12,16 @@ for (const { name, text, variants, hidden } of parity()) {
     const places = takenOut(text).map((each) => ({ ...each, start: size(text.slice(0, each.start)) }));
     assert.deepEqual(places, hidden);
     assert.deepEqual(variantsOf(text).map((variant) => [variant.name, variant.text.text]), variants);
+  });
+}
+
+for (const { name, text, first = text, second, hidden = [], source = {} } of variants()) {
+  test(`variants: ${name}`, () => {
+    const found = variantsOf(text);
+    assert.deepEqual(found.map((variant) => [variant.name, variant.text.text]), [["as given", first], ...(second ? [second] : [])]);
+    assert.deepEqual(takenOut(text).map(({ kind, start, count }) => [kind, size(text.slice(0, start)), count]), hidden);
+    const last = found.at(-1).text;
+    for (const [words, place] of Object.entries(source)) assert.equal(last.source[last.text.indexOf(words)], place, words);
   });
 }
 

@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { AlignedText } from "../src/aligned.js";
 import { Names, Refusal } from "../src/index.js";
 import { SOURCE } from "../src/compiled.js";
 import { sha256, sha512 } from "../src/digests.js";
@@ -27,19 +26,6 @@ test("what cannot be read is refused with its code", async () => {
   assert.equal((await reader.read(`One (data:;base64,${"Ab3/".repeat(2 ** 18)}) two`)).outcome, "too-short");
   await assert.rejects(reader.read("a".repeat(2 ** 18)), refused("input-too-large"));
   await assert.rejects(reader.read("a", { alpha: 0 }), refused("option-out-of-range"));
-});
-
-test("selectors in a row, as of a C2PA manifest, are no text", () => {
-  const manifest = `\ufeff${"\ufe03\u{e0142}".repeat(2000)}`;
-  for (const [given, first] of [[`One${manifest} two`, "One two"], ["e\u{e0100}\ufe0f\u0301", "\u00e9"], ["\u2764\ufe0f \u2764\ufe0f", "\u2764\ufe0f \u2764\ufe0f"]]) {
-    assert.equal(variantsOf(given)[0].text.text, first);
-  }
-});
-
-test("a run that nobody sees moves no place of what stands around it", () => {
-  const text = `${"\u4f1a\u8bae".repeat(50)}${"\u200b".repeat(3000)}${"\u4f1a\u8bae".repeat(50)}`;
-  const places = [...Array(100).keys(), ...Array.from({ length: 101 }, (_, i) => 3100 + i)];
-  assert.deepEqual(Array.from(AlignedText.of(text).normalized().source), places);
 });
 
 test("a registry of another hand is refused", () => {
