@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import unicodedata
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ctwl_operations.registry import drafts
 from ctwl_protocol import environment, get_profile, published_names, secret_file
@@ -20,7 +17,7 @@ from ctwl_protocol.errors import (
     ProofUncertified,
     UserMalformed,
 )
-from ctwl_protocol.profile import STANDARD, ProxyModel, has_public_key, public_key
+from ctwl_protocol.profile import STANDARD, has_public_key, public_key
 from ctwl_protocol.profile.private import (
     certificate_of,
     certified,
@@ -117,45 +114,9 @@ def test_a_key_that_the_public_knows_is_not_written_derived_from_or_committed_to
     assert not list(tmp_path.iterdir())
 
 
-@given(st.text(min_size=1, max_size=40), st.text(min_size=1, max_size=40))
-def test_users_have_profiles_of_their_own_and_the_same_one_every_time(ann: str, bob: str) -> None:
-    first, second = for_user(OWN, ann), for_user(OWN, bob)
-    assert first == for_user(OWN, ann)
-    same = unicodedata.normalize("NFC", ann) == unicodedata.normalize("NFC", bob)
-    assert (first.name == second.name) == (first.key == second.key) == (first == second) == same
-    assert first.key != OWN.key
-    assert first.model_dump(exclude={"name", "key"}) == OWN.model_dump(exclude={"name", "key"})
-
-
-def test_a_users_profile_says_nothing_of_the_user_that_could_be_tried_out() -> None:
-    other = new_private(OWN.name, PUBLIC)
-    names = [for_user(profile, "ann@example.com").name for profile in (OWN, other)]
-    assert names[0] != names[1]
-    assert all("ann" not in name and name.endswith(".1") for name in names)
-
-
-def test_profiles_that_share_a_key_give_a_user_different_ones() -> None:
-    moved = OWN.model_copy(update={"name": "com.example.mark.2"})
-    assert for_user(moved, "ann").key != for_user(OWN, "ann").key
-
-
 def test_a_user_is_unicode_text() -> None:
     with pytest.raises(UserMalformed):
         for_user(OWN, "\ud800")
-
-
-def test_the_key_that_marks_follows_from_all_that_was_committed_to_and_from_the_challenge() -> None:
-    """Nothing is left that could be fitted to it: any change makes a key that has nothing to do with the other."""
-    marking, challenge = certified(OWN, bytes(32)), bytes(31) + b"\1"
-    changed = {"name", "key"}
-    assert marking.model_dump(exclude=changed) == OWN.model_dump(exclude=changed)
-    assert marking.name == "com.example.mark.certified.1"
-    swapped = OWN.tokenizer.model_copy(update={"vocab": OWN.tokenizer.vocab.model_copy(update={"sha256": bytes(32)})})
-    assert isinstance(OWN.proxy, ProxyModel)
-    fitted = OWN.proxy.model_copy(update={"weights": OWN.proxy.weights.model_copy(update={"sha256": bytes(32)})})
-    others = [OWN.model_copy(update=each) for each in ({"tokenizer": swapped}, {"proxy": fitted}, {"colours": 50})]
-    keys = {OWN.key, marking.key, certified(OWN, challenge).key, *(certified(each, bytes(32)).key for each in others)}
-    assert len(keys) == 6
 
 
 def test_a_certificate_is_the_profiles_own() -> None:

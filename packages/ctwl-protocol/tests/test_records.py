@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctwl_protocol import Beacon, get_profile
-from ctwl_protocol.errors import FieldOutOfRange, LayoutMalformed, LayoutUnknown
-from ctwl_protocol.hashing import colour_seed
+from ctwl_protocol import Beacon
+from ctwl_protocol.errors import FieldOutOfRange, LayoutUnknown
 from ctwl_protocol.records.layouts import LAYOUTS, Field, Layout, find_layout
-from ctwl_protocol.records.record import Record, RecordDocument, slot_seed
-from ctwl_protocol.records.slots import slot_table
-from ctwl_protocol.text.positions import positions
+from ctwl_protocol.records.record import Record, RecordDocument
 
-PROFILE = get_profile("org.ctwl.smollm2-135m.1")
 NAMES = [layout.name for layout in LAYOUTS]
 CODE = st.integers(0, 2**20 - 1)
 
@@ -54,40 +49,7 @@ def test_an_unknown_layout_is_refused_unless_it_is_given() -> None:
     assert Record.of(own, provider=1, version=2, nonce=3, shop=4, till=5).codes[1] == 4 << 8 | 5
 
 
-def test_an_authenticator_fills_a_code_of_its_own() -> None:
-    with pytest.raises(LayoutMalformed):
-        Layout(200, "x", (*LAYOUTS[0].fields, Field("y", 10), Field("authenticator", 10)))
-
-
 def test_only_whole_beacons_are_hops() -> None:
     high = Layout(200, "high", (*LAYOUTS[0].fields, Field("provider_high", 10), Field("rest", 10)))
     assert high.hops == 1
     assert Record(high, (5, 6)).chain == (Beacon.from_code(5),)
-
-
-def test_every_slot_has_colours_of_its_own() -> None:
-    layout, context = find_layout("authenticated"), [17]
-    assert slot_seed(PROFILE, context) == colour_seed(PROFILE.key, context)
-    seeds = {
-        slot_seed(PROFILE, context, layout=other, slot=slot, nonce=nonce)
-        for other in LAYOUTS
-        for slot in (*range(1, other.public_codes), *range(other.codes, other.slots))
-        for nonce in (0, 1)
-    }
-    assert len(seeds) == 2 * sum(other.public_codes - 1 + (other.codes > 1) for other in LAYOUTS)
-    with pytest.raises(FieldOutOfRange, match="key"):
-        slot_seed(PROFILE, context, layout=layout, slot=3)
-    keyed = {slot_seed(PROFILE, context, layout=layout, slot=3, key=bytes([i] * 32)) for i in range(2)}
-    assert len(keyed | seeds) == len(seeds) + 2
-
-
-def test_interleaved_slots_are_shared_nested_and_local() -> None:
-    ids = np.random.default_rng(0).integers(0, 40_000, 4_000)
-    found = slot_table(PROFILE, positions(ids, PROFILE.prefix_length, PROFILE.context_length))
-    for count in range(1, 5):
-        shares = np.bincount(found[:, count - 1]) / len(found)
-        parts = np.array([2] + [1] * count if count > 1 else [1])
-        assert np.abs(shares - parts / parts.sum()).max() < 0.03
-        assert (found[found[:, 3] == 0, count - 1] == 0).all()
-    cut = slot_table(PROFILE, positions(ids[1_000:2_000], PROFILE.prefix_length, PROFILE.context_length))
-    assert (cut == found[1_000 : 1_000 + len(cut)]).all()

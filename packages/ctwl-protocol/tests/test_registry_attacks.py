@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from registry_fixtures import DAY, provider, role
+from registry_fixtures import DAY, role
 
 from ctwl_protocol.registry import Envelope, bundled, keys
 from ctwl_protocol.registry.store import save_trusted
@@ -43,17 +43,6 @@ def test_a_production_root_over_a_test_one(repository: Any) -> None:
     repository.refuse("root-use-differs", None, envelope.sign(keys.test_key(0)).sign(keys.test_key(1)).to_bytes())
 
 
-def test_a_registry_by_keys_that_were_taken_away(repository: Any) -> None:
-    repository.offer(repository.signed_registry("z"), repository.next_root(registry=role(1, "z")))
-    repository.refuse("threshold-not-met", repository.next_registry(signers="x"))
-
-
-def test_a_rollback_to_an_older_version(repository: Any) -> None:
-    older = repository.signed_registry()
-    repository.offer(repository.next_registry())
-    repository.refuse("registry-rolled-back", older)
-
-
 def test_a_clock_set_back_to_where_a_frozen_registry_looks_fresh(repository: Any) -> None:
     old = repository.next_registry()
     repository.offer(old)
@@ -63,11 +52,3 @@ def test_a_clock_set_back_to_where_a_frozen_registry_looks_fresh(repository: Any
     repository.offer(old)
     repository.now -= 1
     repository.refuse("clock-set-back", old)
-
-
-def test_a_model_brought_back(repository: Any) -> None:
-    ended = [{"version": 0, "name": "Model", "since": 1_799_222_400, "until": 1_800_000_000}]
-    repository.registry["entries"][0] |= {"models": ended}
-    repository.offer(repository.next_registry())
-    repository.registry["version"] = 6
-    repository.refuse("entry-altered", repository.next_registry(entries=[provider(42), provider(43)]))

@@ -46,7 +46,7 @@ URL = "https://aloud.example/detect"
 
 def pointing(url: str = URL, **changes: Any) -> dict[str, Any]:
     """A provider that names its own detector."""
-    return provider(detector={"scheme": "Aloud's own", "url": url} | changes)
+    return provider(detector={"scheme": "Aloud's own", "url": url}, **changes)
 
 
 def layout(**changes: Any) -> dict[str, Any]:
@@ -85,6 +85,7 @@ def test_a_registry_answers_what_a_decoder_asks() -> None:
     assert found.beacons() == [(42, 3)]
     assert [found.epoch(42, at) for at in (99, 100, 199, 200, 9999)] == [None, 1, 1, 2, 2]
     assert found.epoch(43, 200) is None
+    assert [found.nonces(*beacon) for beacon in ((42, 3), (42, 4), (43, 3))] == [64, 64, 64]
     (registered,) = found.layouts()
     assert registered is not None and registered.fields[3] == ("room", 12)
     assert registered.layout.unpack(registered.layout.pack({**dict.fromkeys(["provider", "version"], 3), **SEAT}))
@@ -128,7 +129,6 @@ def test_a_root_for_production_has_no_test_key(refused: Any, where: str) -> None
         (registry(provider(models=[{"version": 1, "name": "a", "since": 1}])), "until"),
         (registry(provider(epochs=[{"epoch": 2, "since": 1}, {"epoch": 1, "since": 2}])), "ascend"),
         (registry(pointing("https://10.0.0.0x1/")), "url"),
-        (registry(pointing("https://aloud.example./")), "url"),
         (registry(pointing("https://aloud.example\\@evil.example/")), "url"),
         (registry(pointing("https://aloud.example/'><script>")), "url"),
         (registry(layout(), provider()), "registered before it"),
@@ -167,21 +167,14 @@ def test_no_reader_of_addresses_sees_another_host_than_the_pattern(url: str) -> 
         ip_address(parts.hostname)
 
 
-@pytest.mark.parametrize(
-    "named",
-    [
-        {"detector": {"scheme": "Aloud's own", "url": URL}},
-        {"reading_model": "Qwen/Qwen2.5-1.5B-Instruct"},
-        {"models": [{"version": 3, "name": "Aloud 3", "since": 100, "until": None, "nonces": 8}]},
-    ],
-)
-def test_an_optional_field_comes_back_and_changes_no_other_entrys_bytes(named: dict[str, Any]) -> None:
-    for document in (registry(), registry(provider(**named))):
+def test_optional_fields_come_back_and_are_nowhere_else() -> None:
+    model = {"version": 3, "name": "Aloud 3", "since": 100, "until": None, "nonces": 8}
+    named = pointing(reading_model="Qwen/Qwen2.5-1.5B-Instruct", models=[model])
+    for document in (registry(), registry(named)):
         found = read(document)
         assert found.to_bytes() == canonical.encode(document)
         assert found.model_dump(mode="json")["entries"][0] == document["entries"][0]
-    assert found.nonces(42, 3) == (8 if "models" in named else 64)
-    assert [found.nonces(*beacon) for beacon in ((42, 4), (43, 3))] == [64, 64]
+    assert found.nonces(42, 3) == 8
 
 
 def test_a_registry_may_have_nearly_a_mebibyte_and_no_more(refused: Any) -> None:

@@ -1,4 +1,4 @@
-"""What could have stood at each place: blocks of a text, rivals from logits, and the proxy LM that readers ask."""
+"""What could have stood at each place: rivals from logits, and the proxy LM that readers ask."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from ctwl_protocol.partition.reference import quantize
 from ctwl_protocol.partition.toy import toy_weights
 from ctwl_protocol.profile import TOY, TOYS
 from ctwl_protocol.proxy import Proxy, Rivals, open_proxy
-from ctwl_protocol.text.blocks import LENGTH, OVERLAP, blocks_of
 
 PROSE = "The council met on Tuesday and talked about the bridge, the school and the weather. Nobody was surprised. "
 
@@ -23,29 +22,6 @@ PROSE = "The council met on Tuesday and talked about the bridge, the school and 
 def same(found: Rivals, expected: Rivals) -> None:
     for name, column in vars(expected).items():
         np.testing.assert_array_equal(getattr(found, name), column, strict=True, err_msg=name)
-
-
-# ---- blocks ----
-
-
-@given(st.integers(0, 9000), st.integers(1, OVERLAP), st.integers(0, 2 * LENGTH))
-def test_blocks_weigh_each_token_once(tokens: int, first: int, more: int) -> None:
-    """Whatever the proxy LM can see at once, if that is a prefix at least."""
-    longest = first + 1 + more
-    blocks = blocks_of(tokens, first, longest)
-    weighed = [token for block in blocks for token in range(block.first, block.end)]
-    assert weighed == list(range(first, tokens))
-    length = min(LENGTH, longest)
-    for block in blocks:
-        assert 0 <= block.start < block.first < block.end <= block.start + length
-        assert block.start == 0 or block.first - block.start == min(OVERLAP, length // 2)
-
-
-def test_a_block_does_not_depend_on_what_follows_it() -> None:
-    whole = blocks_of(5000, 10)
-    for tokens in range(1000, 5000, 7):
-        *before, last = blocks_of(tokens, 10)
-        assert before == whole[: len(before)] and last[:2] == whole[len(before)][:2]
 
 
 # ---- rivals ----

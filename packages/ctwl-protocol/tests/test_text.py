@@ -1,13 +1,11 @@
-"""Normalization, windows and codes: what holds for all texts and numbers. The vectors have the cases."""
+"""Normalization and beacons: what holds for all texts and numbers. The vectors have the cases."""
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ctwl_protocol import Beacon
 from ctwl_protocol.text.normalization import normalize
-from ctwl_protocol.text.positions import positions
 
 
 @given(st.text(max_size=200))
@@ -22,17 +20,6 @@ def test_normalisation_is_idempotent_on_every_character_and_pair_with_an_accent(
         for text in (f"a{chr(point)}b", f"a{chr(point)}\u0301", f"e\u200b{chr(point)}"):
             once = normalize(text)
             assert normalize(once) == once, hex(point)
-
-
-@given(st.lists(st.integers(0, 99), max_size=40), st.integers(1, 12), st.data())
-def test_positions_are_windows_contexts_and_the_token_after(ids: list[int], length: int, data: st.DataObject) -> None:
-    h = data.draw(st.integers(1, length))
-    cut = positions(np.array(ids, dtype=np.int64), length, h)
-    assert len(cut) == max(0, len(ids) - length)
-    for i in range(len(cut)):
-        assert cut.prefixes[i].tolist() == ids[i : i + length]
-        assert cut.contexts[i].tolist() == ids[i + length - h : i + length]
-        assert cut.observed[i] == ids[i + length]
 
 
 def test_fresh_beacons_spread_over_the_nonces() -> None:

@@ -5,8 +5,8 @@ import pytest
 from ctwl_conformance import check
 from ctwl_conformance.families import FAMILIES
 
-SLOW = {"colours", "locked-keys", "locked-profile", "opening", "secret-file"}
-"""Families of secret files and of units take seconds."""
+SLOW = {"locked-keys", "locked-profile", "secret-file"}
+"""Families of secret files take seconds."""
 
 QUICK = [name for name, family in FAMILIES.items() if family.needs in (None, "tokenizers") and name not in SLOW]
 
