@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ctwl_decoder.report.interpretation import Interpreter
 from ctwl_decoder.search.candidates import Candidate, CodeSet, FoundRecord, ScoredText, Window
-from ctwl_decoder.search.error_bounds import convolve, error_bounds
+from ctwl_decoder.search.error_bounds import error_bounds
 from ctwl_decoder.search.likeliest import NOWHERE, likeliest
 from ctwl_decoder.search.records import RecordReader
 from ctwl_decoder.statistics.null import FLOOR, null_of
@@ -60,15 +60,6 @@ def test_a_slot_that_says_nothing_follows_from_the_others() -> None:
             if slot != silent:
                 scores[slot][code] = 50
         assert likeliest(scores)[0][0].tolist() == carried
-
-
-def test_nulls_add_up() -> None:
-    rng = np.random.default_rng(1)
-    tables = [rng.integers(-13, 6, (contexts, 20)).astype(np.int32) for contexts in (3, 1, 5)]
-    whole, parts = null_of(np.concatenate(tables)), convolve([null_of(table) for table in tables])
-    assert [parts.tail(score) for score in range(-100, 40)] == pytest.approx(
-        [whole.tail(score) for score in range(-100, 40)]
-    )
 
 
 @pytest.mark.slow

@@ -7,9 +7,8 @@ from scipy import stats
 
 from ctwl_decoder.search.candidates import CodeSet, ScoredText
 from ctwl_decoder.search.spans import PositionSpan, merge
-from ctwl_decoder.search.windows import RECORD_TESTS, find_candidates, windows_of
+from ctwl_decoder.search.windows import find_candidates
 from ctwl_decoder.statistics.scored_positions import ScoredPositions
-from ctwl_decoder.statistics.scores import Score
 from ctwl_protocol import hashing
 
 COLOURS = 40
@@ -40,15 +39,6 @@ def overlap(span: PositionSpan, start: int, end: int) -> float:
     return both / (max(end, span.end) - min(start, span.start))
 
 
-@pytest.mark.parametrize(
-    ("length", "start", "end"), [(1200, 300, 500), (1200, 0, 150), (700, 500, 700), (5000, 2100, 2300)]
-)
-def test_a_passage_is_found_where_it_is(length: int, start: int, end: int) -> None:
-    spans = found(text(length, np.random.default_rng(length + start), {(start, end): 1234}))
-    assert [span.code for span in spans] == [1234]
-    assert overlap(spans[0], start, end) > 0.85
-
-
 def test_of_codes_that_show_nothing_the_likeliest_is_named() -> None:
     searches = [CodeSet(CODES[:64], 0.5), CodeSet(CODES, 0.5)]
     right = weak = 0
@@ -68,12 +58,6 @@ def test_several_records_are_told_apart() -> None:
         assert overlap(span, start, end) > 0.8
 
 
-def test_a_text_marked_throughout_is_one_span() -> None:
-    spans = found(text(900, np.random.default_rng(3), {(0, 900): 99}))
-    assert [span.code for span in spans] == [99]
-    assert overlap(spans[0], 0, 900) > 0.98
-
-
 @pytest.mark.slow
 def test_p_values_pay_for_every_window_and_code() -> None:
     """Smallest p-values of texts that carry nothing are not below uniform."""
@@ -91,27 +75,3 @@ def test_a_repeated_passage_is_no_evidence() -> None:
     rows = np.tile(np.arange(40), 50)
     again = once[rows]
     assert found(again) == []
-
-
-def test_a_share_of_the_level_is_paid_for() -> None:
-    marks = text(300, np.random.default_rng(6), {(50, 250): 5})
-    whole, half = (find_candidates([ScoredText(marks)], [CodeSet(CODES, share)]) for share in (1.0, 0.5))
-    assert half[0].p_value == pytest.approx(2 * whole[0].p_value)
-    texts = [ScoredText(marks, Score.HALF, 3 / 4), ScoredText(marks, Score.RACE, 1 / 4)]
-    both = {each.by: each for each in find_candidates(texts, [CodeSet(CODES)]) if (each.start, each.end) == (0, 300)}
-    assert both[Score.HALF].p_value == pytest.approx(4 / 3 * whole[0].p_value)
-    assert both[Score.RACE].p_value == pytest.approx(4 * whole[0].p_value)
-
-
-@pytest.mark.parametrize("counts", [(1,), (1, 2), (1, 2, 3, 4)])
-@pytest.mark.parametrize("length", [100, 600, 5000])
-def test_all_tests_share_one_level(length: int, counts: tuple[int, ...]) -> None:
-    """A code's tests may pass by chance no more often than one test of it at the level."""
-    marks = text(length, np.random.default_rng(7))
-    paid = {
-        (c.record_codes, c.end - c.start == length): c.tests
-        for c in find_candidates([ScoredText(marks)], [CodeSet(CODES)], counts)
-    }
-    times = {(n, whole): RECORD_TESTS ** (n > 1) * (1 if whole else len(windows_of(length, n))) for n, whole in paid}
-    share = sum(times[key] / tests for key, tests in paid.items())
-    assert share * len(CODES) == pytest.approx(1)

@@ -1,7 +1,6 @@
 """The scores and their exact null."""
 
 import itertools
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +13,6 @@ from numpy.typing import NDArray
 from numpy_scores import score_codes
 from scipy import stats
 
-from ctwl_decoder.search.candidates import MANY_CONTEXTS, Candidate, CodeSet
 from ctwl_decoder.statistics.code_scores import best_codes, score_all
 from ctwl_decoder.statistics.null import null_of
 from ctwl_decoder.statistics.scored_positions import ScoredPositions, ScoreTable
@@ -22,7 +20,6 @@ from ctwl_decoder.statistics.scores import NAT, Score, position_scores
 from ctwl_decoder.statistics.window_scores import search_windows
 from ctwl_protocol import get_profile
 from ctwl_protocol.proxy import Rivals
-from ctwl_protocol.text.positions import positions
 
 PROFILE = get_profile()
 EVERY = np.arange(2**20, dtype=np.uint32)
@@ -126,18 +123,6 @@ def test_randomised_p_values_of_a_code_chosen_beforehand_are_uniform() -> None:
     assert stats.kstest(p_values, "uniform").pvalue > 1e-3
 
 
-def test_a_pair_that_comes_back_counts_once() -> None:
-    ids = np.array([1, 2, 3, 9, 4, 9, 4, 9, 5, 9, 4])
-    cut = positions(ids, 3, 1)
-    marks = ScoredPositions.of(PROFILE, cut, np.ones((len(cut), 4), dtype=np.int8))
-    pairs = [tuple(pair) for pair in marks.pairs.tolist()]
-    table = ScoreTable.of(marks)
-    contexts = {int(seed): context for seed, (context, _) in zip(marks.seeds, pairs, strict=True)}
-    assert {contexts[int(seed)]: int(row[0]) for seed, row in zip(table.seeds, table.scores, strict=True)} == {
-        context: len({b for a, b in pairs if a == context}) for context, _ in pairs
-    }
-
-
 def test_in_the_search_a_pair_counts_again_far_away() -> None:
     pairs = np.array([[1, 2], [3, 4], [1, 2], [5, 6], [1, 2], [1, 2]])
     marks = ScoredPositions(pairs, np.zeros(6, np.uint32), np.zeros((6, 2), np.int8), np.zeros((6, 4), np.uint8))
@@ -201,36 +186,3 @@ def test_a_place_with_several_sets_of_rivals_adds_them_up_and_one_without_has_no
         assert not units[[1, 3]].any()
         np.testing.assert_array_equal(units[0], alone[0][score][0])
         np.testing.assert_array_equal(units[2], alone[1][score][2] + alone[2][score][2])
-
-
-def candidate(by: Score, p_value: float, log_e: float, contexts: int = MANY_CONTEXTS, choices: int = 1) -> Candidate:
-    given = contexts, 1e6, p_value / 1e6, p_value, CodeSet(EVERY[:64]), math.log(choices)
-    return Candidate(0, 9, 1, 7, by, 0, -30.0, log_e, *given)
-
-
-@pytest.mark.parametrize("by", [Score.HALF, Score.RACE])
-@pytest.mark.parametrize(
-    ("border", "chosen"),
-    [
-        (9.2103, {"contexts": 2}),  # -ln(1e-4)
-        (13.8155, {"choices": 100}),  # ln(1e6): of a hundred windows
-        (18.9144, {"contexts": 1}),  # ln(2^14 / 1e-4): nine positions of one context, and 64 codes searched of 2^20
-    ],
-)
-def test_a_code_is_found_if_texts_rarely_fit_it_too_and_the_e_value_pays_for_every_choice(
-    by: Score, border: float, chosen: dict[str, int]
-) -> None:
-    assert candidate(by, 1e-4, border + 7e-4, **chosen).passes(1e-4, 1 << 20)
-    assert not candidate(by, 1e-9, border - 4e-4, **chosen).passes(1e-4, 1 << 20)
-    assert candidate(by, 1e-9, border - 4e-4, **chosen).passes(1.2e-4, 1 << 20)
-    assert not candidate(by, 1.1e-4, 90, **chosen).passes(1e-4, 1 << 20)
-
-
-@pytest.mark.parametrize("by", [Score.LIGHT_SOFT, Score.LIGHT_RANK])
-def test_a_light_score_pays_for_all_codes_whoever_is_asked_about(by: Score) -> None:
-    assert candidate(by, 6e-9, 0).passes(1e-4, 1 << 20)  # of 64 codes searched: 6e-9 * 2^14 is below the level
-    assert not candidate(by, 7e-9, 900).passes(1e-4, 1 << 20)
-    few = MANY_CONTEXTS - 1
-    asked = candidate(by, 1e-12, 900, few)
-    assert not asked.passes(1e-4, 1 << 20)  # 1e-12 * 2^14 is above the level's square
-    assert candidate(by, 6e-13, 0, few).passes(1e-4, 1 << 20)

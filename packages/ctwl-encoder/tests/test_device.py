@@ -3,9 +3,7 @@
 What takes ``device`` runs on a GPU too, where there is one: there by the kernels.
 """
 
-import sys
 import weakref
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -24,7 +22,7 @@ from ctwl_encoder.core.strategies import Strategy
 from ctwl_encoder.core.strategies.race.shares import SHARE
 from ctwl_encoder.options import MarkingOptions
 from ctwl_protocol.partition import reference
-from ctwl_protocol.proxy import Proxy, open_proxy
+from ctwl_protocol.proxy import Proxy
 
 
 def test_membership_on_a_device_is_that_of_the_reference(offline_proxy: Proxy, device: torch.device) -> None:
@@ -184,25 +182,3 @@ def test_the_probabilities_of_one_step_alone_are_kept(
         marker.mark(texts, torch.from_numpy(made_logits(bridge, 1, step)))
         marker.extend(texts, [ids[step]])
     assert len(alive) > 4 and set(alive) == {0}
-
-
-@pytest.mark.parametrize("strategy", Strategy)
-def test_the_logits_of_a_step_return_to_no_module(strategy: Strategy) -> None:
-    """They pass the search for candidates that merge, then the candidates of the strategy."""
-    bridge = Bridge([bytes([letter]) for letter in range(256)], open_proxy("org.ctwl.toy.1"))
-    marker, passed = DeviceMarker(bridge, strategy), list[str]()
-    text = marker.start(Payload((5,)), MarkingOptions().strength_of(strategy))
-    for letter in b"The council said":
-        marker.extend([text], [letter])
-
-    def watch(frame: FrameType, event: str, _: object) -> None:
-        module = str(frame.f_globals.get("__name__")).rpartition(".")[2]
-        if event == "call" and module in ("merging", "candidates") and passed[-1:] != [module]:
-            passed.append(module)
-
-    sys.setprofile(watch)
-    try:
-        marker.mark([text], torch.from_numpy(np.random.default_rng(1).normal(size=(1, 256)).astype(np.float32)))
-    finally:
-        sys.setprofile(None)
-    assert passed == ["merging", "candidates"]
