@@ -2,15 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Refusal } from "../src/index.js";
-import { lightTables, lightUnits } from "../src/light.js";
 import { toyReader, vectors } from "./folder.js";
-
-test("light-units", () => {
-  for (const { id, input, expected } of vectors("light-units")) {
-    const units = lightUnits(input.ranks, input.token, lightTables(input.sigma, input.vocabulary));
-    for (const [score, row] of Object.entries(expected)) assert.deepEqual(Array.from(units[score]), row, id);
-  }
-});
 
 const near = (found, stated) => Math.abs(found - Number(stated)) <= 1e-9 * Number(stated);
 

@@ -52,7 +52,8 @@ test("words of the templates are names of words, and all of these are there", ()
   for (const [, reasons] of file("src/documents/refused.js").matchAll(/@param \{(.*)\} reason/g)) {
     for (const [, reason] of reasons.matchAll(/"(\w+)"/g)) assert.ok(`reason-${reason}` in words, reason);
   }
-  const used = ["page/ask.js", "page/page.js", "page/result.js", "extension/popup.js"].map(file).join("").matchAll(/say\("([\w-]+)"/g);
+  const scripts = [...["ask", "expert", "page", "result", "verdict"].map((name) => `page/${name}.js`), "extension/popup.js"];
+  const used = scripts.map(file).join("").matchAll(/say\("([\w-]+)"/g);
   for (const [, name] of used) assert.ok(name in words, name);
 });
 
