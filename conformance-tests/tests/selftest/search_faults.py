@@ -101,12 +101,14 @@ def last_of_equals(*scores: str) -> Mapping[str, Change]:
     """Of the codes with the best score under some scores the last is taken."""
 
     def change(candidate: Any) -> Any:
-        def last(self: Any, code: int, codes: Any, *tests: float) -> Any:
+        def last(self: Any, code: int, code_set: Any, *tests: float) -> Any:
             from ctwl_decoder.statistics.code_scores import score_all
 
-            every = score_all(self.table, codes)
-            best = codes[every == every.max()]
-            return candidate(self, int(best[-1]) if self.by.value in scores and code in best else code, codes, *tests)
+            every = score_all(self.table, code_set.codes)
+            best = code_set.codes[every == every.max()]
+            if self.by.value in scores and code in best:
+                code = int(best[-1])
+            return candidate(self, code, code_set, *tests)
 
         return last
 
@@ -141,7 +143,7 @@ def smaller_p_alone(found: Any, *_: Any, **__: Any) -> Any:
     """Of the candidates of one window, those by the score with the smaller p-value."""
     least: dict[Any, Any] = {}
     for each in sorted(found, key=lambda each: each.order):
-        least.setdefault((each.start, each.end, each.record_codes, len(each.codes)), each)
+        least.setdefault((each.start, each.end, each.record_codes, len(each.code_set.codes)), each)
     return list(least.values())
 
 
