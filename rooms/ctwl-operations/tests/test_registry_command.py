@@ -200,7 +200,7 @@ def test_everything_that_may_change(ceremony: Run) -> None:
     good(ceremony, "update --root root.ctwl registry.ctwl")
     assert all(
         word in good(ceremony, "show")
-        for word in ("theatre", "room:12 seat:8", "Somebody", "revoked", "/detect", "4:16", "example/best")
+        for word in ("theatre", "room:12 seat:8", "Somebody", "revoked", "/detect", "4 with 16 nonces", "example/best")
     )
 
 

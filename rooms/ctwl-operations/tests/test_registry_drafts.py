@@ -125,6 +125,7 @@ def test_a_provider_that_is_retired_takes_its_models_along() -> None:
         (nonces(9, 0, 64), "entry-unknown"),
         (nonces(2, 0, 65), "registry-malformed"),
         (nonces(2, 0, 7), "entry-altered"),
+        (nonces(2, 0, 8), "entry-altered"),
         (reading_model(1, "nowhere"), "registry-malformed"),
     ],
 )

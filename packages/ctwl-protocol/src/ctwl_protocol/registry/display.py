@@ -89,9 +89,10 @@ def _state(owner: ProviderEntry) -> str:
 
 
 def _versions(owner: ProviderEntry) -> str:
-    """The versions, as 3:8 with the number of its nonces if it is below 64; in brackets if no longer in use."""
-    named = [(model, f"{model.version}" + (f":{model.nonces}" if model.nonces else "")) for model in owner.models]
-    return " ".join(name if model.until is None else f"({name})" for model, name in named)
+    """The versions, with the number of nonces that one declares; in brackets if no longer in use."""
+    few = {model.version: f" with {model.nonces} nonces" for model in owner.models if model.nonces}
+    named = [(model, f"{model.version}{few.get(model.version, '')}") for model in owner.models]
+    return (", " if few else " ").join(name if model.until is None else f"({name})" for model, name in named)
 
 
 def _epochs(owner: ProviderEntry) -> str:

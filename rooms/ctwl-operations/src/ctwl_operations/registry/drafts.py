@@ -157,9 +157,15 @@ def set_nonces(registry: Registry, code: int, version: int, nonces: int) -> Regi
 
     Raises:
         RegistryError: ``entry-unknown``: there is no such provider or version; ``registry-malformed``: the number is
-            not 1 to 64; ``entry-altered``: see :func:`revise`.
+            not 1 to 64; ``entry-altered``: it has as many already, or more.
     """
-    _model(registry, code, version)
+    has = _model(registry, code, version).nonce_count
+    if 1 <= nonces <= has:
+        raise RegistryError(
+            "entry-altered",
+            f"version {version} of provider {code} has {has} nonces, and its texts must still be found; give more, or "
+            "begin a new version with fewer",
+        )
     models = [model.model_dump() for model in _provider(registry, code).models]
     changed = [model | ({"nonces": nonces} if model["version"] == version else {}) for model in models]
     return _with_provider(registry, code, {"models": changed})
