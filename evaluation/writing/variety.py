@@ -55,7 +55,7 @@ REPLACED = 0.1
 NONCE = 7
 """One for all answers, where they share their code."""
 
-LOOP, LOOPS = 8, 0.1
+LOOP_RUN, LOOP_SHARE = 8, 0.1
 """An answer loops if of its runs of so many tokens more than this share came before in it."""
 
 OTHERS = (0.3, 0.95)
@@ -169,8 +169,8 @@ def _shared(ids: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
 
 
 def _loops(ids: NDArray[np.int64]) -> bool:
-    runs = np.lib.stride_tricks.sliding_window_view(ids, LOOP) if len(ids) >= LOOP else np.empty((0, LOOP))
-    return len(np.unique(runs, axis=0)) < (1 - LOOPS) * len(runs)
+    runs = np.lib.stride_tricks.sliding_window_view(ids, LOOP_RUN) if len(ids) >= LOOP_RUN else np.empty((0, LOOP_RUN))
+    return len(np.unique(runs, axis=0)) < (1 - LOOP_SHARE) * len(runs)
 
 
 def looping(asked: Answers, prompts: Sequence[str], plain: Sequence[Text]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 /** 10 Decoding: from a text to the codes in it. The numbers are the specification's steps. */
 import NUMBERS from "../../../spec/numbers.json" with { type: "json" };
-import { CODE_BITS, NONCES } from "../../../packages/ctwl-web/src/beacon.js";
+import { CODE_BITS } from "../../../packages/ctwl-web/src/beacon.js";
 import { countedIn, evidence, rowsOf } from "./evidence.js";
 import { carried, MAX_CODES } from "../../../packages/ctwl-web/src/framing.js";
 import { colourSeed } from "../../../packages/ctwl-web/src/hashing.js";
@@ -42,11 +42,11 @@ const RIVAL = Math.exp(SLACK);
  * What is found in a text under a profile at a level.
  *
  * @param light whether the text is read by the light scores alone, which need no weights
- * @param registered the codes of registered beacons, ascending, in a list for each number of nonces that a beacon has
+ * @param registered the codes of registered beacons, ascending: a Map by how many nonces a beacon has
  * @returns `{detected, code, p_value, spans, record}`, nulls where nothing is found; `candidate`: the code that came
  *   nearest, with its p-value, or null; `strongest`, the passage whose code it is, or null
  */
-export function decodeText(profile, text, alpha, light = false, registered = []) {
+export function decodeText(profile, text, alpha, light = false, registered = new Map()) {
   const variants = variantTexts(text, alpha);
   const readings = [];
   for (const variant of variants) {
@@ -69,16 +69,16 @@ function variantTexts(text, alpha) {
 }
 
 /** 2 to 4: the positions of a variant, and its readers by each score. */
-function prepared(profile, variant, alpha, light, variants, registered = []) {
+function prepared(profile, variant, alpha, light, variants, registered = new Map()) {
   const tokens = tokenizerOf(profile).encode(variant.text);
   require(tokens.length <= MAX_TOKENS, "input-too-large", `more than ${MAX_TOKENS} tokens`);
   const found = evidence(profile, tokens, light);
   // 10.2: the codes of registered beacons and all codes are searched, each with its share of the level.
   const own = NUMBERS.search.registered_share.value;
-  const of = (codes) => new Set(Array.from(codes, (code) => Math.floor(code / NONCES))).size;
-  const beacons = registered.reduce((sum, codes) => sum + of(codes), 0);
-  const hops = registered.flatMap((codes) => Array.from(codes));
-  const few = registered.map((codes) => ({ codes, hops, parts: beacons / of(codes), part: own }));
+  const counts = Array.from(registered, ([nonces, codes]) => codes.length / nonces);
+  const beacons = counts.reduce((a, b) => a + b, 0);
+  const hops = Uint32Array.from(Array.from(registered.values()).flatMap((codes) => Array.from(codes))).sort();
+  const few = Array.from(registered.values(), (codes, i) => ({ codes, hops, parts: beacons / counts[i], part: own }));
   const sets = [...few, { codes: null, hops: null, parts: 1, part: few.length > 0 ? 1 - own : 1 }];
   const readers = Object.entries(light ? LIGHT_SHARES : SHARES).flatMap(([score, share]) => {
     const scored = found.map((position) => ({ ...position, units: position.scores[score] }));

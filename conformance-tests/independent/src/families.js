@@ -1,5 +1,5 @@
 /** The families of vectors: each a pure function from a vector's input to an answer. Refusals are answers. */
-import { beaconCode, beaconFields, CODE_BITS, NONCES } from "../../../packages/ctwl-web/src/beacon.js";
+import { beaconCode, beaconFields, CODE_BITS, codesByNonces, NONCES } from "../../../packages/ctwl-web/src/beacon.js";
 import { concat, hex, sha256, unhex as fromHex, utf8 } from "../../../packages/ctwl-web/src/bytes.js";
 import { readAnswer, readQuestion } from "./asking.js";
 import { blocks } from "./blocks.js";
@@ -59,18 +59,8 @@ const profileOf = ({ profile }) => (profile === undefined ? TOY : PUBLISHED.get(
 const textOf = ({ text, code_units: units }) => (units === undefined ? text : String.fromCharCode(...units));
 
 const read = (input, light, registered) => decodeText(profileOf(input), textOf(input), input.alpha, light, registered);
-/**
- * The codes of beacons, `[provider, version]` each, with as many nonces as a third number says, else with any: ascending, in
- * a list for each number of nonces.
- */
-const beaconCodes = (beacons) => {
-  const found = new Map();
-  for (const [provider, version, nonces = NONCES] of beacons) {
-    const codes = Array.from({ length: nonces }, (_, nonce) => beaconCode({ provider, version, nonce }));
-    found.set(nonces, [...(found.get(nonces) ?? []), ...codes]);
-  }
-  return Array.from(found.values(), (codes) => Uint32Array.from(codes).sort());
-};
+/** The codes of beacons, `[provider, version]` each, with as many nonces as a third number says, else with any. */
+const beaconCodes = (beacons) => codesByNonces(beacons.map(([provider, version, nonces = NONCES]) => [provider, version, nonces]));
 const told = ({ detected, code, p_value: p, spans }) => ({
   detected, code, p_value: p, spans: spans.map((span) => ({ code: span.code, p_value: span.p_value })),
 });

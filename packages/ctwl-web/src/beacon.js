@@ -21,6 +21,16 @@ export function beaconCode(fields) {
   return (fields.provider * VERSIONS + fields.version) * NONCES + fields.nonce;
 }
 
+/** The codes of beacons, `[provider, version, nonces]` each, ascending: a Map by how many nonces a beacon has. */
+export function codesByNonces(beacons) {
+  const found = new Map();
+  for (const [provider, version, nonces] of beacons) {
+    if (!found.has(nonces)) found.set(nonces, []);
+    for (let nonce = 0; nonce < nonces; nonce++) found.get(nonces).push(beaconCode({ provider, version, nonce }));
+  }
+  return new Map(Array.from(found, ([nonces, codes]) => [nonces, Uint32Array.from(codes).sort()]));
+}
+
 /** A code's beacon. */
 export function beaconFields(code) {
   inRange(code, CODE_BITS, "code");

@@ -1,5 +1,5 @@
 /** The names that a signed registry has for codes (9.6). It says who owns a code, not that a text came from them. */
-import { beaconCode } from "./beacon.js";
+import { codesByNonces } from "./beacon.js";
 import { readEnvelope, signedPayload } from "./envelope.js";
 import { layout, LAYOUTS } from "./layouts.js";
 import { noncesOf, readRegistry } from "./registry.js";
@@ -31,15 +31,8 @@ export class Names {
    * their number.
    */
   get codesByNonces() {
-    const found = new Map();
-    for (const { code: provider, models } of this.providers.values()) {
-      for (const model of models) {
-        const nonces = noncesOf(model);
-        if (!found.has(nonces)) found.set(nonces, []);
-        for (let nonce = 0; nonce < nonces; nonce++) found.get(nonces).push(beaconCode({ provider, version: model.version, nonce }));
-      }
-    }
-    return new Map(Array.from(found, ([nonces, codes]) => [nonces, Uint32Array.from(codes).sort()]));
+    const models = Array.from(this.providers.values()).flatMap(({ code, models }) => models.map((model) => [code, model]));
+    return codesByNonces(models.map(([provider, model]) => [provider, model.version, noncesOf(model)]));
   }
 
   /** The specification's layouts and the registered ones, each of these with its `owner`, a provider. */

@@ -38,6 +38,7 @@ export class Reader {
     const beacons = profile.code_bits === CODE_BITS;
     this.layouts = beacons ? (names?.layouts ?? LAYOUTS) : [];
     this.registered = open && beacons && names ? beaconSets(names.codesByNonces) : [];
+    this.registeredCodes = Uint32Array.from(this.registered.flatMap(({ codes }) => Array.from(codes))).sort();
   }
 
   /**
@@ -91,7 +92,7 @@ export class Reader {
   /** What the tests found in one variant of a text before they began. */
   nothingIn(variant, search) {
     const text = new ScoredText(this.profile, variant.ids);
-    return { variant, text, records: new RecordReader(text, this.layouts, this.registered.flatMap(({ codes }) => Array.from(codes)), search), passed: [], best: null, spans: [] };
+    return { variant, text, records: new RecordReader(text, this.layouts, this.registeredCodes, search), passed: [], best: null, spans: [] };
   }
 
   /** Adds what the tests find of some sets of codes in one variant of a text. */

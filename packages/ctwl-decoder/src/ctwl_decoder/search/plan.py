@@ -15,7 +15,7 @@ from ctwl_protocol.profile import Profile, has_public_key
 from ctwl_protocol.records.beacon import BEACON_BITS, BEACON_FIELDS, NONCE_COUNT
 from ctwl_protocol.registry import Registry
 
-from ..options import ALPHA, ScoreName, check_alpha, codes_by_nonces
+from ..options import ALPHA, ScoreName, beacon_codes, check_alpha, codes_by_nonces
 from ..statistics.code_scores import code_space
 from ..statistics.scores import Score
 from .candidates import CodeSet
@@ -96,7 +96,8 @@ class SearchPlan:
             searches = [(CodeSet(code_space(profile)),)]
         else:
             every = CodeSet(code_space(profile), 1 - _REGISTERED_SHARE)
-            searches = [_beacon_sets(registered, _REGISTERED_SHARE), (every,)]
+            registered_sets = _beacon_sets(codes_by_nonces(profile, registered, registry), _REGISTERED_SHARE)
+            searches = [registered_sets, (every,)]
         shares = _SHARES.get(score) or {Score(score): 1.0}
         return cls(alpha, tuple(searches), shares)
 
@@ -148,14 +149,14 @@ class SearchPlan:
 
 def registered_codes(profile: Profile, registry: Registry | None) -> NDArray[np.uint32]:
     """The codes of registered beacons: uint32, ascending; none where the profile's codes are its owner's affair."""
-    return np.sort(np.concatenate([NO_CODES, *_registered(profile, registry).values()]))
+    registered = _registered(profile, registry)
+    return beacon_codes(profile, registered, registry) if registered else NO_CODES
 
 
-def _registered(profile: Profile, registry: Registry | None) -> Mapping[int, NDArray[np.uint32]]:
-    """The same by how many nonces a beacon has."""
+def _registered(profile: Profile, registry: Registry | None) -> list[tuple[int, int]]:
+    """The registered (provider, version) pairs; none where the profile's codes are its owner's affair."""
     public = has_public_key(profile) and profile.code_bits == BEACON_BITS
-    listed = registry.beacons() if registry and public else []
-    return codes_by_nonces(profile, listed, registry) if listed else {}
+    return registry.beacons() if registry and public else []
 
 
 def _beacon_sets(by_nonces: Mapping[int, NDArray[np.uint32]], share: float = 1.0) -> tuple[CodeSet, ...]:

@@ -49,8 +49,8 @@ chat; evaluation/reading/models.py measures on other texts whether it holds."""
 
 SPELLED = 1 / 3
 """A text of whose proxy tokens more than this part are single characters outside ASCII, or parts of one, is in a script
-that the proxy LM spells and knows little of. In Latin letters 0 to 0.28 of them are (texts of a translated program); in
-other scripts, and in Vietnamese, 0.41 and more. There hardly any text is found (evaluation/reading/languages.py)."""
+that the proxy LM spells and knows little of. Chosen by hand between Latin script and others; in the others, and in
+Vietnamese, hardly any text is found (evaluation/reading/languages.py)."""
 
 
 def needed_bits(profile: Profile, codes: int = 1, alpha: float = READERS_LEVEL) -> float:

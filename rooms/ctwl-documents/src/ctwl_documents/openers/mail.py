@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import binascii
 import quopri
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from email import message_from_bytes, policy
 from email.errors import MissingHeaderBodySeparatorDefect
 from email.message import EmailMessage
@@ -25,8 +27,8 @@ _FIRST = re.compile(rb"^From (?=[^\n]*\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b)[^\n]*
 _UUENCODED = re.compile(r"^begin [0-7]{3,4} ([^\r\n]+)\r?\n[ -`\r\n]*^end[ \t]*\r?$", re.M)
 """A file between the words, as programs attach it to mail without parts."""
 
-_PADDING, _ANEW = re.compile(r"=+"), re.compile(r"=\s*[A-Za-z0-9+/]")
-"""The end of base64; one with more behind it."""
+_ANEW = re.compile(r"[A-Za-z0-9+/\s]*=[=\s]*[A-Za-z0-9+/][A-Za-z0-9+/=\r\n]*")
+"""Base64 that begins anew behind its end, and no words behind it."""
 
 _PAGE = re.compile(r"text/(?:[a-z-]*-)?html")
 """The type of a part that is HTML, for all programs or for some."""
@@ -126,11 +128,11 @@ def _text(part: EmailMessage) -> str:
 
 
 def _content(part: EmailMessage) -> bytes:
-    """The bytes of a part. Base64 may begin anew behind its end, where a program on the way added words."""
+    """The bytes of a part. Base64 may begin anew behind its end, where a program on the way added some."""
     given, packing = part.get_payload(), str(part.get("Content-Transfer-Encoding", "")).strip().lower()
-    if packing == "base64" and isinstance(given, str) and _ANEW.search(given):
-        with sound():
-            return b"".join(base64.b64decode(piece + "==") for piece in _PADDING.split(given))
+    if packing == "base64" and isinstance(given, str) and _ANEW.fullmatch(given):
+        with suppress(binascii.Error):
+            return b"".join(base64.b64decode(piece + "==") for piece in given.split("=") if piece.strip())
     content = part.get_payload(decode=True)
     return content if isinstance(content, bytes) else b""
 
