@@ -417,17 +417,6 @@ def test_of_several_texts_each_gets_a_line(tmp_path: Path, capsys: pytest.Captur
         read_text(str(tmp_path / "b.zip"))
 
 
-@pytest.mark.parametrize("added", [b"\r\n-- \r\nA list of ours\r\n", b"\r\nOur list\r\n", b"\r\nList5\r\n"])
-def test_words_that_a_list_adds_behind_base64_take_nothing_from_it(tmp_path: Path, added: bytes) -> None:
-    found = letter()
-    found.set_content(LETTER + "!" * (-len(LETTER.encode()) % 3), cte="base64")  # with its line end, padded
-    assert bytes(found).rstrip().endswith(b"==")
-    plain, longer = tmp_path / "plain.eml", tmp_path / "longer.eml"
-    plain.write_bytes(bytes(found).rstrip() + b"\r\n")
-    longer.write_bytes(bytes(found).rstrip() + added)
-    assert read_text(str(longer)) == read_text(str(plain))
-
-
 @pytest.mark.usefixtures("here")
 def test_a_mail_is_reported_in_full_attachments_in_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = letter()

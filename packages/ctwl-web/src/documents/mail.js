@@ -150,13 +150,25 @@ function softEnds(text, at) {
   return text[end - 1] === "=";
 }
 
-/** The bytes of base64; refused where it is broken. */
+/** Base64 that begins anew behind its end, and no words behind it. */
+const ANEW = /^[\w+/\s-]*=[=\s]*[\w+/-][\w+/=\r\n-]*$/;
+
+/** The bytes of base64, and not what a program on the way added behind its end; refused where it is broken. */
 export function fromBase64(text) {
+  const pieces = text.replaceAll("-", "+").replaceAll("_", "/").replace(/[^A-Za-z0-9+/=]+/g, "").split(/=+/);
   try {
-    const letters = text.replaceAll("-", "+").replaceAll("_", "/").replace(/[^A-Za-z0-9+/=]+/g, "");
-    return fromBinary(letters.split(/=+/).map(atob).join("")); // behind its end another may begin
+    return fromBinary((ANEW.test(text) && allOf(pieces)) || atob(pieces[0]));
   } catch {
     return sound(false, "broken", "the base64 is broken; take it whole");
+  }
+}
+
+/** The bytes of all pieces of base64; null if one is none. */
+function allOf(pieces) {
+  try {
+    return pieces.map(atob).join("");
+  } catch {
+    return null;
   }
 }
 
