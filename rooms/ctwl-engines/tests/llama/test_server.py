@@ -69,7 +69,9 @@ def served(folder: Path, *options: str, model: Path | None = None) -> Iterator[A
     log = folder / "log"
     with log.open("w") as output:
         server = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
-    client = openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key="none", max_retries=0)
+    # A server ends a connection that was idle for five seconds, perhaps while the next request is on its way.
+    alone = {"connection": "close"}
+    client = openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key="none", max_retries=0, default_headers=alone)
     try:
         deadline = time.monotonic() + 120
         while True:

@@ -80,7 +80,9 @@ def serve(folder: Path, *options: str, told: dict[str, Any] | None = None, **env
             command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
             env={**os.environ, "VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1", **environment},
         )  # fmt: skip
-    client = openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key="none", max_retries=0)
+    # A server ends a connection that was idle for five seconds, perhaps while the next request is on its way.
+    alone = {"connection": "close"}
+    client = openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key="none", max_retries=0, default_headers=alone)
     client.process, client.output = server, log
     try:
         deadline = time.monotonic() + 600
