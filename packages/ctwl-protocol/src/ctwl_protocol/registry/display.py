@@ -92,11 +92,11 @@ def _versions(owner: ProviderEntry) -> str:
     """The versions, with the number of nonces that one declares; in brackets if no longer in use."""
     few = {model.version: f" with {model.nonces} nonces" for model in owner.models if model.nonces}
     named = [(model, f"{model.version}{few.get(model.version, '')}") for model in owner.models]
-    return (", " if few else " ").join(name if model.until is None else f"({name})" for model, name in named)
+    return ", ".join(name if model.until is None else f"({name})" for model, name in named)
 
 
 def _epochs(owner: ProviderEntry) -> str:
-    return " ".join(str(epoch.epoch) for epoch in owner.epochs)
+    return ", ".join(str(epoch.epoch) for epoch in owner.epochs)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -82,12 +82,18 @@ class Envelope(Document):
         """
         if self.type != kind:
             raise RegistryError("envelope-malformed", f"this envelope holds {self.type}; give one that holds {kind}")
-        valid = sum(_is_valid(signature, self) for signature in self.signatures if signature.key in role.keys)
+        ours = [signature for signature in self.signatures if signature.key in role.keys]
+        valid = sum(_is_valid(signature, self) for signature in ours)
         if role.threshold < 1 or valid < role.threshold:
+            strange = self.signatures and not ours
+            todo = (
+                "none is by a key that the trusted root names, so this may be of another registry, or a newer root "
+                "comes before it"
+                if strange
+                else f"sign this {_NAMES[kind]} with more of the role's keys, or check whether it was altered"
+            )
             raise RegistryError(
-                "threshold-not-met",
-                f"{valid} valid signatures, {max(role.threshold, 1)} are needed; sign this {_NAMES[kind]} with more of "
-                "the role's keys, or check whether it was altered",
+                "threshold-not-met", f"{valid} valid signatures, {max(role.threshold, 1)} are needed; {todo}"
             )
         return self.payload
 
