@@ -1,5 +1,5 @@
 /** HTML: the words that a browser shows, with the breaks between them that the elements ask for. */
-import { ENTITIES } from "../entities.js";
+import { unescape } from "../references.js";
 import { fromBinary, toBinary } from "./binary.js";
 import TABLES from "./tables.json" with { type: "json" };
 
@@ -51,36 +51,14 @@ const VALUES = /"[^"]*"|'[^']*'/g;
 const TAG = /<(\/?)([a-z][^\s\/>]*)/iy;
 /** What may stand before the end of a tag and hold its sign, or the end. */
 const TAG_END = /=\s*"[^"]*"|=\s*'[^']*'|>/g;
-const REFERENCE = /&(?:#(\d{1,7});?|#x([0-9a-f]{1,6});?|([a-z][a-z0-9]{1,31};?))/gi;
+const REFERENCE = /&(?:#\d{1,7};?|#x[0-9a-f]{1,6};?|[a-z][a-z0-9]{1,31};?)/gi;
 const CHARSET = /<(?:meta[^>]{0,200}?charset|\?xml[^>]{0,100}?encoding)\s*=\s*["']?([a-z0-9_:-]{1,40})/i;
 const SEVERAL_BYTES = /^(?:utf-16|gb|big5|euc|shift|iso-2022)/;
 const NOT_ASCII = /[^\0-\x7f]+/g;
-/** What Windows-1252 has at 0x80 to 0x9f. */
-const WINDOWS =
-  "\u20ac\x81\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\x8d\u017d\x8f" +
-  "\x90\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\x9d\u017e\u0178";
 const BREAKS = ["", " ", "\n", "\n\n"];
 
 /** Characters for the references that stand for them. */
-export function plain(text) {
-  if (!text.includes("&")) return text;
-  return text.replace(REFERENCE, (whole, decimal, hexadecimal, name) => {
-    if (name) return named(name) ?? whole;
-    const number = decimal ? Number(decimal) : parseInt(hexadecimal, 16);
-    if (number >= 0x80 && number < 0xa0) return WINDOWS[number - 0x80];
-    const sound = number > 0 && number <= 0x10ffff && (number & 0x1ff800) !== 0xd800;
-    return sound ? String.fromCodePoint(number) : "\ufffd";
-  });
-}
-
-/** The longest name that a reference begins with: some need no semicolon. */
-function named(name) {
-  for (let length = name.length; length > 1; length--) {
-    const known = name.slice(0, length);
-    if (Object.hasOwn(ENTITIES, known)) return ENTITIES[known] + name.slice(length);
-  }
-  return null;
-}
+export const plain = (text) => text.replace(REFERENCE, (whole) => unescape(whole));
 
 function valueOf(attribute, attributes) {
   return attribute.exec(attributes)?.slice(1).find(Boolean) ?? "";
