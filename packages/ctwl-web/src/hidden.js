@@ -3,7 +3,7 @@
  * of it out: `[start, end, string]` each. A text is first written as the kinds of its characters, one letter each. The
  * last two look at the text as given, and say where something is that cannot be taken out.
  */
-import { ALPHA, size, SOLID } from "./characters.js";
+import { ALPHA, size, wordsApart } from "./characters.js";
 import { MAX_MARKS } from "./normalization.js";
 import { HIDDEN, TEXT } from "./numbers.js";
 
@@ -157,7 +157,7 @@ function isOdd(accent, on, total, others) {
 }
 
 /** How many words of a text have what is no chance. */
-const few = (text) => Math.max(HIDDEN.fewest, HIDDEN.share * (text.match(new RegExp(`${SOLID}+`, "g")) ?? []).length);
+const few = (text) => Math.max(HIDDEN.fewest, HIDDEN.share * wordsApart(text).length);
 
 // ---- Letters of other alphabets that look like those of ASCII.
 

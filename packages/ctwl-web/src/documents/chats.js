@@ -5,8 +5,9 @@
  * messages or between the lines, which nobody is said to have written, are named. Of a notebook the prose is read, where
  * it has any, and what its code printed.
  */
+import { wordsApart } from "../characters.js";
 import { wordsOf } from "./html.js";
-import { LONG, SENTENCE, others, prose, sizeOf, uncoded, wordsApart } from "./prose.js";
+import { LONG, SENTENCE, others, prose, sizeOf, uncoded } from "./prose.js";
 import { DocumentRefused, sound } from "./refused.js";
 
 const WRITERS = new Set("assistant model ai bot gpt chatgpt claude gemini copilot llm llama mistral qwen deepseek grok".split(" "));

@@ -1,4 +1,5 @@
 /** HTML: the words that a browser shows, with the breaks between them that the elements ask for. */
+import { BLANK, wordsApart } from "../characters.js";
 import { unescape } from "../references.js";
 import { fromBinary, toBinary } from "./binary.js";
 import TABLES from "./tables.json" with { type: "json" };
@@ -13,10 +14,7 @@ const SEEN = new Map(Object.entries(TABLES.seen).map(([name, inside]) => [name, 
 const ASIDE = ["defs", "switch"];
 /** Elements in which another such element may be open. */
 const NESTING = ["ul", "ol", "dl", "table"];
-const SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
-/** White space as Python splits by it. JavaScript's own class has U+FEFF, and lacks some. */
-export const SPACES = new RegExp(`[${SPACE}]+`);
-const SPACE_FIRST = new RegExp(`^[${SPACE}]`);
+const SPACE_FIRST = new RegExp(`^${BLANK}`);
 /** Ends the attributes of an element without content, where XML is spoken. */
 const ALONE = /(?:^|[\s"'])\/$/;
 /** Elements of a page of HTML that may end so. */
@@ -175,7 +173,7 @@ class Words {
     if (this.unseen || data === "") return;
     if (this.kept) return this.write(plain(data));
     const given = plain(data);
-    const found = given.split(SPACES).filter((word) => word !== "");
+    const found = wordsApart(given);
     if (found.length === 0 || SPACE_FIRST.test(given)) this.wanted = Math.max(this.wanted, 1);
     if (found.length === 0) return;
     this.write(found.join(" "));

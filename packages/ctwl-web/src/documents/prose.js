@@ -1,4 +1,5 @@
 /** How much of a text there is, and what of it says something. */
+import { wordsApart } from "../characters.js";
 import { fromBase64 } from "./mail.js";
 
 /** Words of a text that is not left out silently. */
@@ -9,9 +10,6 @@ export const SENTENCE = 8;
 /** The end of a sentence: other long strings are code, or names of styles. */
 const SENTENCE_END = /\p{L}\P{L}?[.!?]\P{L}?(?:\s|$)|[\u3002\uff01\uff1f]/u;
 const BASE64 = /^[A-Za-z0-9+/]{43,}={0,2}$/;
-
-/** The words of a text, apart. */
-export const wordsApart = (text) => text.split(/\s+/).filter((word) => word !== "");
 
 /** The words of a text; in a script without spaces four characters are one. */
 export function sizeOf(text) {

@@ -1,5 +1,5 @@
 /** Subtitles (SRT, WebVTT, SBV, ASS): the words that are shown, without their times; notes that are a text are named. */
-import { SPACES } from "./html.js";
+import { wordsApart } from "../characters.js";
 import { prose } from "./prose.js";
 
 const TIMES = /^(?:\d+:)?\d+:\d+[,.]\d+(?:\s*-->|,\d+:\d+:\d+\.\d+\s*$)/;
@@ -20,7 +20,7 @@ export function wordsOfSubtitles(given) {
 
 /** Lines in one paragraph: their breaks are the screen's. A line that the next cue shows again counts once. */
 function joined(lines) {
-  const words = lines.map((line) => line.replace(TAGS, "").replaceAll("\\N", " ").split(SPACES).filter((word) => word !== "").join(" "));
+  const words = lines.map((line) => wordsApart(line.replace(TAGS, "").replaceAll("\\N", " ")).join(" "));
   const shown = words.filter((line) => line !== "");
   return shown.filter((line, i) => line !== shown[i - 1]).join(" ");
 }
