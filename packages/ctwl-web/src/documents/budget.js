@@ -1,4 +1,5 @@
 /** What one file may cost: a page has seconds, and the memory of a phone. */
+import { joined } from "../bytes.js";
 import { require } from "../refusal.js";
 import { sound } from "./refused.js";
 
@@ -37,7 +38,7 @@ export class Budget {
       reader.cancel().catch(() => {}); // what else is packed is never unpacked
     }
     this.read(length);
-    return whole(parts, length);
+    return joined(parts);
   }
 
   /** Counts bytes that are read for their words. */
@@ -51,14 +52,4 @@ export class Budget {
     this.members--;
     sound(this.members >= 0, "parts", `it has more than ${MEMBERS} parts`);
   }
-}
-
-function whole(parts, length) {
-  const found = new Uint8Array(length);
-  let at = 0;
-  for (const part of parts) {
-    found.set(part, at);
-    at += part.length;
-  }
-  return found;
 }
