@@ -1,5 +1,5 @@
 /** Aligned texts: each character knows its place in the text as given, so that passages can point there. */
-import { isEnd, MAX_MARKS, normalizeWithin, pilesMarks } from "./normalization.js";
+import { MAX_MARKS, normalizeWithin, pilesMarks, withoutEnds } from "./normalization.js";
 import { pointsOf, TEXT } from "./numbers.js";
 import { require } from "./refusal.js";
 
@@ -47,9 +47,7 @@ export class AlignedText {
       if (normal !== piece) edits.push([index, index + piece.length, normal]);
     }
     const found = seen.edited(edits);
-    let [head, tail] = [0, found.text.length];
-    while (head < tail && isEnd(found.text[head])) head++;
-    while (tail > head && isEnd(found.text[tail - 1])) tail--;
-    return new AlignedText(found.text.slice(head, tail), found.source.subarray(head, tail + 1));
+    const [first, behind] = withoutEnds(found.text);
+    return new AlignedText(found.text.slice(first, behind), found.source.subarray(first, behind + 1));
   }
 }

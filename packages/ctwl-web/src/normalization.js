@@ -26,17 +26,19 @@ export function normalizeWithin(text) {
 /** The normal form of a text. */
 export function normalize(text) {
   const normal = normalizeWithin(text);
-  // Two loops: a pattern that is anchored at the end takes quadratic time on long runs inside.
-  let [first, behind] = [0, normal.length];
-  while (first < behind && isEnd(normal[first])) first++;
-  while (behind > first && isEnd(normal[behind - 1])) behind--;
-  return normal.slice(first, behind);
+  return normal.slice(...withoutEnds(normal));
 }
 
 const WHITE_SPACE = new RegExp(`[${pointsOf(TEXT.white_space)}]`, "u");
 
-/** Whether a character is taken away at the ends of a text; false where there is none. */
-export const isEnd = (character) => character !== undefined && WHITE_SPACE.test(character);
+/** Where what stays of a text begins and ends, when the white space at its ends is taken away. */
+export function withoutEnds(text) {
+  // Two loops: a pattern that is anchored at the end takes quadratic time on long runs inside.
+  let [first, behind] = [0, text.length];
+  while (first < behind && WHITE_SPACE.test(text[first])) first++;
+  while (behind > first && WHITE_SPACE.test(text[behind - 1])) behind--;
+  return [first, behind];
+}
 
 /** The most combining marks in a row, without deleted characters. */
 export const MAX_MARKS = TEXT.marks_in_a_row;
