@@ -58,7 +58,7 @@ export function lightTables(sigma, vocabulary) {
 /** The interval of a rank of 32 bits. */
 function interval(rank) {
   const step = rank >>> (32 - STEP_BITS);
-  return step > 0 ? step + DOUBLINGS : Math.max(32 - Math.clz32(rank) - (32 - STEP_BITS - DOUBLINGS), 0);
+  return step > 0 ? step + DOUBLINGS : Math.max(bits(rank) - (32 - STEP_BITS - DOUBLINGS), 0);
 }
 
 /** The units of a token of some ranks, one for each colour, by each light score. */
