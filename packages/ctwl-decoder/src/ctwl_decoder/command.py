@@ -45,7 +45,7 @@ from ctwl_protocol.command import (
 )
 from ctwl_protocol.environment import PROXY, REGISTRY
 from ctwl_protocol.errors import FileUnwritable, ProxyNotFound
-from ctwl_protocol.files import check_writable, what_helps
+from ctwl_protocol.files import check_writable, explaining
 from ctwl_protocol.records.layouts import LAYOUTS, find_layout
 from ctwl_protocol.records.sealing import MAX_EPOCH, ProviderKeys
 from ctwl_protocol.registry import load_trusted
@@ -352,9 +352,8 @@ def _show(analysis: Analysis, arguments: argparse.Namespace) -> None:
         if arguments.html:
             from .report.html import html_report
 
-            Path(arguments.html).write_text(html_report(analysis), encoding="utf-8")
-    except OSError as error:
-        raise FileUnwritable(f"cannot write {arguments.html}: {error.strerror}{what_helps(error)}") from error
+            with explaining(f"write {arguments.html}", FileUnwritable):
+                Path(arguments.html).write_text(html_report(analysis), encoding="utf-8")
     finally:  # the verdict is printed in any case
         with closed_output_is_fine():
             _print(analysis, arguments)

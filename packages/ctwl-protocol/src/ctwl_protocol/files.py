@@ -73,17 +73,21 @@ def what_helps(error: OSError) -> str:
 
 
 @contextmanager
-def explaining(what: str, refusal: Callable[[str], CTWLError]) -> Iterator[None]:
+def explaining(
+    what: str, refusal: Callable[[str], CTWLError], *, too_large: Callable[[str], CTWLError] | None = None
+) -> Iterator[None]:
     """Raise an error of ours where the system refuses something in this block: what cannot be done, why, what helps.
 
     Args:
         what: such as "read FILE".
         refusal: makes the error, from a message.
+        too_large: makes that of :func:`read_bounded`'s bound; the default is ``refusal``.
     """
     try:
         yield
     except OSError as error:
-        raise refusal(f"cannot {what}: {error.strerror or error}{what_helps(error)}") from error
+        refused = too_large if too_large and error.errno == errno.EFBIG else refusal
+        raise refused(f"cannot {what}: {error.strerror or error}{what_helps(error)}") from error
 
 
 def check_writable(path: Path) -> None:

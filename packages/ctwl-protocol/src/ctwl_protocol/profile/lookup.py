@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
 
 from .. import secret_file
 from ..errors import ProfileMalformed, ProfileUnknown
-from ..files import read_bounded, what_helps
+from ..files import explaining, read_bounded
 from .document import FORMAT, Profile, ProxyModel, public_key
 
 STANDARD = "org.ctwl.gpt2.1"
@@ -62,11 +61,8 @@ def load_profile(path: str | Path) -> Profile:
         ProfileMalformed: its content is no profile, or it takes a published profile's name.
         KeyFileMalformed, KeyFileLocked, PassphraseMissing: see :func:`ctwl_protocol.secret_file.read_secret`.
     """
-    try:
+    with explaining(f"read the profile file {path}", ProfileUnknown, too_large=ProfileMalformed):
         data = read_bounded(path, Profile.MAX_BYTES)
-    except OSError as error:
-        refused = ProfileMalformed if error.errno == errno.EFBIG else ProfileUnknown
-        raise refused(f"cannot read the profile file {path}: {error.strerror}{what_helps(error)}") from error
     if secret_file.is_locked(data):
         data = _unlocked(Path(path), data)
     try:

@@ -6,7 +6,6 @@ encoder and decoder would silently run another model.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 from collections.abc import Mapping
 from fractions import Fraction
@@ -16,7 +15,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from ctwl_protocol.errors import ProxyMalformed, ProxyNotFound
-from ctwl_protocol.files import explaining, open_file, read_bounded, what_helps
+from ctwl_protocol.files import explaining, open_file, read_bounded
 from ctwl_protocol.profile.document import (
     GPT2,
     TRANSFORMERS_NAMES,
@@ -143,13 +142,11 @@ def read_model(folder: str | Path, rule: SplittingRule | None = None) -> tuple[T
 
 
 def _read(path: Path, limit: int) -> bytes:
-    try:
-        return read_bounded(path, limit)
-    except FileNotFoundError as error:
-        raise ProxyNotFound(f"there is no file {path}; {_WRITTEN_BY.get(path.name, _SAVED)}") from error
-    except OSError as error:
-        refused = ProxyMalformed if error.errno == errno.EFBIG else ProxyNotFound
-        raise refused(f"cannot read {path}: {error.strerror}{what_helps(error)}") from error
+    with explaining(f"read {path}", ProxyNotFound, too_large=ProxyMalformed):
+        try:
+            return read_bounded(path, limit)
+        except FileNotFoundError as error:
+            raise ProxyNotFound(f"there is no file {path}; {_WRITTEN_BY.get(path.name, _SAVED)}") from error
 
 
 def _vocabulary(data: bytes) -> dict[str, int]:
