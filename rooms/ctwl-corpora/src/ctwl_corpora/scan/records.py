@@ -72,6 +72,11 @@ def _failed(error: DecoderError) -> dict[str, Any]:
     return {"text": "", "error": error.code, "message": str(error)}
 
 
+def _of_record(record: Callable[[], dict[str, Any]], columns: Columns) -> dict[str, Any]:
+    found = record()
+    return _document(partial(values_at, found), found, columns)
+
+
 def _document(values: Values, names: Iterable[str], columns: Columns) -> dict[str, Any]:
     """The text of a record that has fields of some names, or why there is none, and what is kept of it."""
     own = {"kept": {path: kept_at(values, path) for path in columns.keep}}
@@ -99,12 +104,7 @@ def _lines(file: CorpusFile, columns: Columns) -> _Found:
             if not line:
                 return
             if line.strip():
-                yield row, partial(_of_line, line, columns)
-
-
-def _of_line(line: bytes, columns: Columns) -> dict[str, Any]:
-    record = _parse_line(line)
-    return _document(partial(values_at, record), record, columns)
+                yield row, partial(_of_record, partial(_parse_line, line), columns)
 
 
 def _is_cut(line: bytes) -> bool:
@@ -132,12 +132,7 @@ def _archive(file: CorpusFile, columns: Columns) -> _Found:
     columns = replace(columns, text="text")
     with opened(file) as stream:
         for row, record in archived(stream, file.name):
-            yield row, partial(_of_page, record, columns)
-
-
-def _of_page(record: Callable[[], dict[str, Any]], columns: Columns) -> dict[str, Any]:
-    page = record()
-    return _document(partial(values_at, page), page, columns)
+            yield row, partial(_of_record, record, columns)
 
 
 def _rows(file: CorpusFile, columns: Columns) -> _Found:
