@@ -33,11 +33,8 @@ def _colours(data: JSON) -> JSON:
 
 @family("weights", asked_of=(BASIC, FULL), optional_for=(ENCODER,))
 def _weights(data: JSON) -> JSON:
-    logits = np.array(data["logits"][: data["vocabulary"]], dtype=np.float32).astype(np.float64)
-    exponent = np.exp(logits - logits.max())
-    weights = reference.quantize(exponent / exponent.sum(), data["weight_bits"])
-    weights[data["special"]] = 0
-    return {"weights": weights.tolist()}
+    logits = np.array([data["logits"][: data["vocabulary"]]], dtype=np.float32)
+    return {"weights": reference.weights_of(logits, data["special"], data["weight_bits"])[0].tolist()}
 
 
 @family("members", optional_for=(FULL, ENCODER))
