@@ -77,7 +77,7 @@ class Implementation:
                 return self.vector(request.family, request.input)
             case Stop():
                 return Stopped()
-        body: Body = getattr(self, request.op.replace("-", "_"))(request)
+        body: Body = getattr(self, request.op)(request)
         return body
 
 
