@@ -68,11 +68,9 @@ class ScoredPositions:
             apart: for a preliminary search: the first position of a pair counts, and again each one that is at least
                 this number of positions after the position that counted last.
         """
-        first = np.zeros(len(self), dtype=np.bool_)
         if apart is None:
-            order = np.argsort(-(self.slots == 0).sum(axis=1), kind="stable")
-            first[order[np.unique(self.pairs[order], axis=0, return_index=True)[1]]] = True
-            return first
+            return self._first_in(np.argsort(-(self.slots == 0).sum(axis=1), kind="stable"))
+        first = np.zeros(len(self), dtype=np.bool_)
         last: dict[bytes, int] = {}
         for i, pair in enumerate(self.pairs):
             key = pair.tobytes()
@@ -86,8 +84,11 @@ class ScoredPositions:
 
         So a refrain beside a passage is no evidence that the passage goes on.
         """
+        return self._first_in(np.concatenate([np.arange(start, end), np.arange(start), np.arange(end, len(self))]))
+
+    def _first_in(self, order: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """The first position of every distinct (context, token) pair, in an order of the positions."""
         first = np.zeros(len(self), dtype=np.bool_)
-        order = np.concatenate([np.arange(start, end), np.arange(start), np.arange(end, len(self))])
         first[order[np.unique(self.pairs[order], axis=0, return_index=True)[1]]] = True
         return first
 
