@@ -23,11 +23,11 @@ OPENERS: dict[str, Opener] = {}
 _Opener = TypeVar("_Opener", bound=Opener)
 
 
-def opens(*names: str) -> Callable[[_Opener], _Opener]:
-    """Say of a function that it opens kinds of these names."""
+def opens(name: str) -> Callable[[_Opener], _Opener]:
+    """Say of a function that it opens the kind of this name."""
 
     def named(opener: _Opener) -> _Opener:
-        OPENERS.update(dict.fromkeys(names, opener))
+        OPENERS[name] = opener
         return opener
 
     return named
