@@ -545,7 +545,7 @@ def _text(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        return "".join(part if isinstance(part, str) else _text(part) for part in value)
+        return "".join(map(_text, value))
     if isinstance(value, dict) and not _is_unsaid(value):
         return next((text for key in ("text", "parts", "value") if (text := _text(value.get(key)))), "")
     return ""

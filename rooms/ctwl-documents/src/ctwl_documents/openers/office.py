@@ -334,9 +334,8 @@ def read_epub(data: bytes, budget: Budget) -> tuple[str, list[Member]]:
         DocumentRefused: it is broken or would cost too much.
     """
     with open_zip(data) as packed:
-        ((package,),) = _values(member(packed, "META-INF/container.xml", budget), "rootfile", "full-path")[:1] or [
-            ("",)
-        ]
+        roots = _values(member(packed, "META-INF/container.xml", budget), "rootfile", "full-path")
+        package = roots[0][0] if roots else ""
         listed = member(packed, package, budget)
         items = {name: rest for name, *rest in _values(listed, "item", "id", "href", "properties", "media-type")}
         spine = [name for (name,) in _values(listed, "itemref", "idref")]
