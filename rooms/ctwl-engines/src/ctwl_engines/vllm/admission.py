@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import secrets
+from traceback import walk_stack
 from typing import Any
 
 from ctwl_encoder import Strategy
@@ -127,13 +128,12 @@ def _engine_and_name() -> tuple[Any, str]:
     the workers' ``__init__`` gets the configuration. Without it, neither what the operator decided nor what the engine
     cannot do would be known here. So the caller's frames are searched for it; remove this when vLLM passes it.
     """
-    config, frame = None, inspect.currentframe()
-    while frame is not None:
+    config = None
+    for frame, _ in walk_stack(inspect.currentframe()):
         known = frame.f_locals
         if config is None:
             found = getattr(known.get("self"), "vllm_config", None)
             config = found if hasattr(found, "scheduler_config") else None
         if config is not None and "request_id" in known:
             return config, str(known["request_id"])
-        frame = frame.f_back
     return config, ""
