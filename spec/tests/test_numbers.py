@@ -128,8 +128,8 @@ def said() -> dict[str, list[str]]:
         ],
         "search.light_shares": [f"{factor(share)} for" for share in value("search.light_shares").values()],
         "search.light_first": [
-            f"{factor(value('search.light_first'))} times that for a light one, "
-            f"{factor(1 - value('search.light_first'))} times for the others"
+            f"these, times {factor(value('search.light_first'))} for the light ones, "
+            f"times {factor(1 - value('search.light_first'))} for the others"
         ],
         "search.registered_share": [f"{IN_WORDS[value('search.registered_share')]} of the level, and all codes"],
         "search.one_code": [
@@ -149,7 +149,7 @@ def said() -> dict[str, list[str]]:
         "search.window_step": [f"every multiple of {IN_WORDS[value('search.window_step')]} of their size"],
         "search.positions_per_code": ["at least `{0} n`"],
         "search.repeat_distance": ["a pair counts again after {0} positions"],
-        "search.many_contexts": ["at least {0} distinct contexts"],
+        "search.many_contexts": ["fewer than {0} distinct contexts"],
         "spans.fall": [
             f"falls by at most {fall * nat} units ({fall} nats) inside",
             f"one more of {-fall * nat - 1}:",
@@ -164,7 +164,7 @@ def said() -> dict[str, list[str]]:
         "reading.short": ["a whole text of at most {0} positions"],
         "reading.possible": [f"{value('reading.short')} positions below {{0}}, that by its best beacon alone"],
         "reading.windows": [f"reads {IN_WORDS[value('reading.windows')]} windows as records at most"],
-        "reading.much_clearer": [f"has at most {IN_WORDS[value('reading.much_clearer')]} of its p-value"],
+        "reading.much_clearer": [f"once read, at most {IN_WORDS[value('reading.much_clearer')]} of its p-value"],
         "reading.authenticated": [f"of the {IN_WORDS[value('reading.authenticated')]} best records"],
         "reading.likely": ["combines the {0} best codes of all readable slots but one"],
         "reading.combination_bits": ["is at most 2^{0}, divided by 4 for each slot combined"],

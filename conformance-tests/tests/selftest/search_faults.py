@@ -147,10 +147,24 @@ def smaller_p_alone(found: Any, *_: Any, **__: Any) -> Any:
     return list(least.values())
 
 
-def contexts(change: Callable[[Any, Any], int]) -> Mapping[str, Change]:
+def contexts(change: Callable[[Any, Any], float]) -> Mapping[str, Change]:
     """Another number of contexts, of a window and the text."""
     return {"d.search.candidates:Window.of": after(
         lambda found, text, *_: replace(found, contexts=change(found, text))
+    )}  # fmt: skip
+
+
+def of_slot_0(found: Any, text: Any) -> float:
+    """So many contexts that all positions have as many each as those of slot 0 have of theirs."""
+    part = text.positions[found.start : found.end]
+    carried = part[part.indices_of_slot(found.record_codes, 0)]
+    return float(len(np.unique(carried.pairs[:, :-1], axis=0)) * len(part) / len(carried))
+
+
+def all_codes(over: Callable[[Any], float]) -> Mapping[str, Change]:
+    """Where the p-value or e-value pays for all codes, the searched ones are taken for another number."""
+    return {"d.search.candidates:Candidate.held_by": lambda f: (
+        lambda one, alpha, every: f(one, alpha, every * over(one.code_set))
     )}  # fmt: skip
 
 
@@ -297,6 +311,12 @@ FACTORS = (
     Fault("seven-positions-for-each-context", "decode-registered/*repeats-itself", {
         "d.search.candidates:POSITIONS_PER_CONTEXT": lambda n: n - 1
     }),
+    Fault("eight-positions-of-slot-0-for-each-context", "decode-registered/a-record-in*", contexts(of_slot_0)),
+    Fault("eight-positions-of-slot-0-for-each-context-of-all-slots", "decode-registered/*context-of-all-slots",
+          contexts(lambda found, _: found.contexts * found.record_codes)),
+    Fault("all-codes-over-those-of-few-nonces", "decode-registered/few-declared*", all_codes(lambda each: each.parts)),
+    Fault("all-codes-with-the-whole-level", "decode-light-registered/*share-of-the-level-alone",
+          all_codes(lambda each: each.share)),
     Fault("all-nonces-of-registered-codes", "decode-registered", {
         "d.search.plan:codes_by_nonces": lambda real: lambda profile, given, _: real(profile, given, None)
     }),
