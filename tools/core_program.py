@@ -115,7 +115,7 @@ class Core(Implementation):
 
     def start(self) -> Started:
         """Say what it answers."""
-        return Started(name="core", version=__version__, classes=["decoder"], profiles=[], families=list(ANSWERS))
+        return Started(name="core", version=__version__, roles=["decoder"], profiles=[], families=list(ANSWERS))
 
     def vector(self, family: str, data: dict[str, Any]) -> dict[str, Any]:
         """Answer a vector."""

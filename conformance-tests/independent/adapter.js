@@ -22,7 +22,7 @@ const OPERATIONS = {
       ok: {
         name: "ctwl-independent",
         version: "1.0.0-rc.1",
-        classes: ["decoder", "registry-client"],
+        roles: ["decoder", "registry-client"],
         profiles: TOYS,
         families: Object.keys(FAMILIES),
       },

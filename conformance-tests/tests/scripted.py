@@ -13,7 +13,7 @@ __all__ = ["arguments", "command", "run"]
 
 LOOP = """
 import json, os, subprocess, sys, time
-TOLD = {"name": "mine", "version": "1", "classes": ["decoder"], "profiles": [], "families": ["canonical"]}
+TOLD = {"name": "mine", "version": "1", "roles": ["decoder"], "profiles": [], "families": ["canonical"]}
 
 def reply(request, **body):
     print(json.dumps({"id": request["id"], **body}), flush=True)

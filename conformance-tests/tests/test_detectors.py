@@ -28,7 +28,7 @@ from ctwl_protocol.asking import Answer, Question, Refusal
 from ctwl_protocol.errors import FormatUnknown, QuestionTooLarge
 
 PROVIDER = 700
-TOLD = Started(name="mine", version="2", classes=["detector"], provider=PROVIDER)
+TOLD = Started(name="mine", version="2", roles=["detector"], provider=PROVIDER)
 SCHEMAS = Path(__file__).parents[1] / "schemas"
 Reply = tuple[int, dict[str, Any]]
 

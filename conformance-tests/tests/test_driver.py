@@ -135,6 +135,7 @@ def test_one_that_fails_all_the_time_is_given_up() -> None:
                 adapter.vector("canonical", {})
             kinds.append(caught.value.kind)
         assert kinds == ["crashed"] * 4 + ["given-up"] * 2
+        assert "started 4 times; the last one ended so: crashed: it ended with exit status 1" in str(caught.value)
 
 
 @pytest.mark.parametrize(

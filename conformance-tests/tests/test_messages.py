@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 from pydantic import TypeAdapter
 
 from ctwl_conformance.adapter import Decode, Decoded, Implementation, NotDone, Started, messages
+from ctwl_conformance.adapter.command import EXCHANGE
 from ctwl_conformance.adapter.messages import MAX_LINE, REQUEST, Malformed, read_line, write_line
 from ctwl_conformance.adapter.serving import answer_all
 from ctwl_conformance.run.results import Report
@@ -67,9 +68,9 @@ def test_the_published_schemas_are_the_models() -> None:
 
 def test_the_schema_takes_the_pages_examples_and_refuses_others() -> None:
     page = (SCHEMAS.parent / "ADAPTERS.md").read_text()
-    lines = [json.loads(line) for line in page.splitlines() if line.startswith('{"id"')]
+    lines = [json.loads(line) for line in (EXCHANGE + page).splitlines() if line.strip().startswith('{"id"')]
     requests, replies = [line for line in lines if "op" in line], [line for line in lines if "op" not in line]
-    assert len(requests) == len(replies) == 5
+    assert len(requests) == len(replies) == 2 + 5
     document = schema()
     Draft202012Validator.check_schema(document)
 
@@ -87,7 +88,7 @@ def test_the_schema_takes_the_pages_examples_and_refuses_others() -> None:
 
 class Mine(Implementation):
     def start(self) -> Started:
-        return Started(name="mine", version="0.3", classes=["decoder"], profiles=["org.ctwl.toy.1"])
+        return Started(name="mine", version="0.3", roles=["decoder"], profiles=["org.ctwl.toy.1"])
 
     def decode(self, request: Decode) -> Decoded:
         if request.profile != "org.ctwl.toy.1":

@@ -59,7 +59,7 @@ def answer(request):
         case "encode": reply(request, ok={"text": ""})
         case "vector": reply(request, ok={"p_value": 10**400})
         case _: reply(request, error={"status": "not-text", "message": "no"})
-serve(answer, classes=["encoder", "decoder"], profiles=["org.ctwl.toy.1"], families=FAMILIES)
+serve(answer, roles=["encoder", "decoder"], profiles=["org.ctwl.toy.1"], families=FAMILIES)
 """
 
 LEFT_OUT = """
@@ -197,7 +197,7 @@ from ctwl_protocol import CTWLError
 
 class Mine(Implementation):
     def start(self):
-        return Started(name="mine", version="1", classes=["{role}"], profiles=["org.ctwl.toy.1"], families=[])
+        return Started(name="mine", version="1", roles=["{role}"], profiles=["org.ctwl.toy.1"], families=[])
 
     def {op}(self, request):
         {answer}
@@ -277,7 +277,7 @@ def test_why_it_did_not_start_is_said_for_any_cases(tmp_path: Path, capsys: pyte
     ("role", "told", "why"),
     [
         ("registry-client", "profiles=[]", "given as registry-client, but claims only decoder"),
-        ("encoder", "classes=['encoder']", "no profile to write under"),
+        ("encoder", "roles=['encoder']", "no profile to write under"),
         ("decoder", "families=['mixng']", "an unknown family: mixng"),
     ],
 )

@@ -30,8 +30,8 @@ test("it says what it is and what it knows, and stops", async () => {
   );
   assert.equal(status, 0);
   assert.deepEqual(replies.map(({ id }) => id), [1, 2]);
-  const { classes, profiles, families } = replies[0].ok;
-  assert.deepEqual(classes, ["decoder", "registry-client"]);
+  const { roles, profiles, families } = replies[0].ok;
+  assert.deepEqual(roles, ["decoder", "registry-client"]);
   assert.deepEqual(profiles, ["org.ctwl.toy.1", "org.ctwl.toy.2"]);
   assert.ok(families.includes("canonical"));
 });

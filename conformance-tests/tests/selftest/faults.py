@@ -271,7 +271,7 @@ def basic_reader(end: Callable[[str], int]) -> Mapping[str, Change]:
 def replies(change: Callable[[Any, dict[str, Any]], bytes]) -> Mapping[str, Change]:
     """Other lines, once it has started."""
     return {"c.adapter.serving:write_line": lambda f: lambda reply: (
-        f(reply) if "classes" in reply.get("ok", ()) else change(f, reply)
+        f(reply) if "roles" in reply.get("ok", ()) else change(f, reply)
     )}  # fmt: skip
 
 

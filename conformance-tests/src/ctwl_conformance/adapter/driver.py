@@ -110,6 +110,8 @@ class Adapter:
         self._hearing = set[asyncio.Task[None]]()
         self._started: Started | None = None
         self._failed: AdapterErrored | None = None
+        self._last = ""
+        """What went wrong last."""
         self.label = ""
         self._starts = 0
         self._id = 0
@@ -173,7 +175,9 @@ class Adapter:
         try:
             await self._open()
             return await self._exchange(request, model, self._limits.request)
-        except (AdapterErrored, asyncio.CancelledError):
+        except (AdapterErrored, asyncio.CancelledError) as error:
+            if isinstance(error, AdapterErrored) and error.kind != "given-up":
+                self._last = str(error)
             await self._end()
             raise
 
@@ -184,7 +188,7 @@ class Adapter:
         if self._process is not None and self._started is not None:
             return self._started
         if self._starts == self._limits.starts:
-            raise self._errored("given-up", f"it was started {self._starts} times and failed each time")
+            raise self._errored("given-up", f"it was started {self._starts} times; the last one ended so: {self._last}")
         self._starts += 1
         try:
             await self._spawn()

@@ -44,7 +44,7 @@ class ReferenceEncoder(Implementation):
         return Started(
             name=f"ctwl-encoder {model} {self._marking['strategy']}",
             version=__version__,
-            classes=["encoder"],
+            roles=["encoder"],
             profiles=[self._profile],
         )
 

@@ -53,7 +53,7 @@ class EndpointEncoder(Implementation):
 
     def start(self) -> Started:  # noqa: D102 - see Implementation
         self._model = self._model or self._told("GET", "models", lambda found: found["data"][0]["id"])
-        return Started(name=f"endpoint {self._model}", version="-", classes=["encoder"], profiles=[self._profile])
+        return Started(name=f"endpoint {self._model}", version="-", roles=["encoder"], profiles=[self._profile])
 
     def encode(self, request: Encode) -> Encoded:  # noqa: D102 - see Implementation
         record = wanted(request, self._profile)

@@ -54,7 +54,7 @@ class Started(Part):
     Attributes:
         name: what it is called in reports.
         version: its version.
-        classes: the roles that it can be driven in.
+        roles: what it can be driven as.
         profiles: names of the profiles that it encodes or decodes under.
         families: the families of vectors that it answers.
         provider: the registry's number of the provider for whom a detector answers; null where it is none.
@@ -64,7 +64,7 @@ class Started(Part):
 
     name: _Name
     version: _Name
-    classes: Annotated[list[Role], Field(min_length=1, max_length=4)]
+    roles: Annotated[list[Role], Field(min_length=1, max_length=4)]
     profiles: _Names = Field([])
     families: _Names = Field([])
     provider: ProviderCode | None = None

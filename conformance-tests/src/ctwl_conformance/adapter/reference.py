@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class _Answering(Implementation):
     """Answers vectors as the reference does."""
 
-    classes: tuple[Role, ...] = ()
+    roles: tuple[Role, ...] = ()
     name = ""
 
     def __init__(self, profiles: Iterable[str] = (), families: Iterable[str] | None = None) -> None:
@@ -35,7 +35,7 @@ class _Answering(Implementation):
         return Started(
             name=self.name,
             version=__version__,
-            classes=list(self.classes),
+            roles=list(self.roles),
             profiles=self.profiles,
             families=self.families,
         )
@@ -49,7 +49,7 @@ class _Answering(Implementation):
 class ReferenceDecoder(_Answering):
     """``ctwl-decoder``. It loads a profile's proxy at the first request for the profile."""
 
-    classes = ("decoder",)
+    roles = ("decoder",)
     name = "ctwl-decoder"
 
     def __init__(self, profiles: Iterable[str] = TOYS) -> None:
@@ -91,14 +91,14 @@ def _open_decoder(profile: str) -> Decoder:
 class ReferenceRegistryClient(_Answering):
     """``ctwl_protocol.registry``."""
 
-    classes = ("registry-client",)
+    roles = ("registry-client",)
     name = "ctwl-registry"
 
 
 class ToyEncoder(_Answering):
     """The toy provider: it writes strings of printable ASCII, without a model."""
 
-    classes = ("encoder",)
+    roles = ("encoder",)
     name = "toy"
 
     def __init__(self) -> None:

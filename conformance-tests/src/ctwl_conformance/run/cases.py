@@ -142,12 +142,12 @@ def _judge_start(subject: Subject) -> Outcome:
     if subject.failure is not None:
         raise subject.failure
     told = subject.adapter.describe()
-    if missing := [role for role in subject.roles if role not in told.classes]:
-        raise Failed(f"it was given as {missing[0]}, but claims only {', '.join(told.classes)}")
+    if missing := [role for role in subject.roles if role not in told.roles]:
+        raise Failed(f"it was given as {missing[0]}, but claims only {', '.join(told.roles)}")
     if not told.profiles and "encoder" in subject.roles:
         raise Failed("it names no profile to write under")
     if unknown := set(told.families) - {*VECTOR_FAMILIES, NUMERIC}:
-        raise Failed(f"it names an unknown family: {min(unknown)}; section 14 lists them")
+        raise Failed(f"it names an unknown family: {min(unknown)}; each part of the spec lists its own at its top")
     return Outcome()
 
 
