@@ -167,7 +167,7 @@ def said() -> dict[str, list[str]]:
         "reading.much_clearer": [f"once read, at most {IN_WORDS[value('reading.much_clearer')]} of its p-value"],
         "reading.authenticated": [f"of the {IN_WORDS[value('reading.authenticated')]} best records"],
         "reading.likely": ["combines the {0} best codes of all readable slots but one"],
-        "reading.combination_bits": ["is at most 2^{0}, divided by 4 for each slot combined"],
+        "reading.combination_bits": ["is at most 2^{0}, divided by 4 for each slot but that one"],
         "search.positions_per_context": ["at least {0} positions for each distinct context"],
         "null.floor": ["below {0}, state {0}", "max(K * tail, {0})"],
         "variants.ligatures": [f"ligatures ({', '.join(unicode_ranges(value('variants.ligatures')))}) as letters"],
