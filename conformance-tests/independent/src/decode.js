@@ -43,14 +43,15 @@ const RIVAL = Math.exp(SLACK);
  *
  * @param light whether the text is read by the light scores alone, which need no weights
  * @param registered the codes of registered beacons, ascending: a Map by how many nonces a beacon has
+ * @param owned registered layouts, each with the `owner` whose beacons alone it may follow
  * @returns `{detected, code, p_value, spans, record}`, nulls where nothing is found; `candidate`: the code that came
  *   nearest, with its p-value, or null; `strongest`, the passage whose code it is, or null
  */
-export function decodeText(profile, text, alpha, light = false, registered = new Map()) {
+export function decodeText(profile, text, alpha, light = false, registered = new Map(), owned = []) {
   const variants = variantTexts(text, alpha);
   const readings = [];
   for (const variant of variants) {
-    const { found, readers } = prepared(profile, variant, alpha, light, variants.length, registered);
+    const { found, readers } = prepared(profile, variant, alpha, light, variants.length, registered, owned);
     const { spans, candidate } = passages(readers, alpha); // 5 to 8
     readings.push({ ...report(profile, text, variant, found.length, joined(spans, profile.prefix_length)), candidate });
   }
@@ -69,7 +70,7 @@ function variantTexts(text, alpha) {
 }
 
 /** 2 to 4: the positions of a variant, and its readers by each score. */
-function prepared(profile, variant, alpha, light, variants, registered = new Map()) {
+function prepared(profile, variant, alpha, light, variants, registered = new Map(), owned = []) {
   const tokens = tokenizerOf(profile).encode(variant.text);
   require(tokens.length <= MAX_TOKENS, "input-too-large", `more than ${MAX_TOKENS} tokens`);
   const found = evidence(profile, tokens, light);
@@ -78,8 +79,8 @@ function prepared(profile, variant, alpha, light, variants, registered = new Map
   const counts = Array.from(registered, ([nonces, codes]) => codes.length / nonces);
   const beacons = counts.reduce((a, b) => a + b, 0);
   const hops = Uint32Array.from(Array.from(registered.values()).flatMap((codes) => Array.from(codes))).sort();
-  const few = Array.from(registered.values(), (codes, i) => ({ codes, hops, parts: beacons / counts[i], part: own }));
-  const sets = [...few, { codes: null, hops: null, parts: 1, part: few.length > 0 ? 1 - own : 1 }];
+  const few = Array.from(registered.values(), (codes, i) => ({ codes, hops, owned, parts: beacons / counts[i], part: own }));
+  const sets = [...few, { codes: null, hops: null, owned, parts: 1, part: few.length > 0 ? 1 - own : 1 }];
   const readers = Object.entries(light ? LIGHT_SHARES : SHARES).flatMap(([score, share]) => {
     const scored = found.map((position) => ({ ...position, units: position.scores[score] }));
     return sets.map((set) => new Reader(profile, scored, { alpha, light }, share * set.part, variants, set));
@@ -181,10 +182,11 @@ function bestOf(candidates, alpha, see) {
 
 /** Reads positions by one score, whose share of the level is given. */
 class Reader {
-  constructor(profile, found, { alpha, light }, share, variants, { codes, hops, parts }) {
+  constructor(profile, found, { alpha, light }, share, variants, { codes, hops, parts, owned }) {
     this.share = share;
     this.codes = codes;
     this.hops = hops;
+    this.owned = owned;
     this.parts = parts; // 10.2: beacons of other numbers of nonces have equal parts of the level
     this.paid = (codes?.length ?? 2 ** profile.code_bits) * parts;
     this.profile = profile;

@@ -58,8 +58,9 @@ const profileOf = ({ profile }) => (profile === undefined ? TOY : PUBLISHED.get(
 /** The text of a question: code units of UTF-16 where it may be no Unicode text. */
 const textOf = ({ text, code_units: units }) => (units === undefined ? text : String.fromCharCode(...units));
 
-const read = (input, light, registered) => decodeText(profileOf(input), textOf(input), input.alpha, light, registered);
+const read = (input, light, registered, owned) => decodeText(profileOf(input), textOf(input), input.alpha, light, registered, owned);
 /** The codes of beacons, `[provider, version]` each, with as many nonces as a third number says, else with any. */
+const ownedLayout = ([number, owner, fields]) => ({ ...layout(number, `layout_${number}`, [...layoutOf(1).fields, ...fields]), owner });
 const beaconCodes = (beacons) => codesByNonces(beacons.map(([provider, version, nonces = NONCES]) => [provider, version, nonces]));
 const told = ({ detected, code, p_value: p, spans }) => ({
   detected, code, p_value: p, spans: spans.map((span) => ({ code: span.code, p_value: span.p_value })),
@@ -249,7 +250,7 @@ export const FAMILIES = {
   decode: (input) => told(read(input)),
   "decode-light": (input) => told(read(input, true)),
   "decode-spans": (input) => ({ codes: read(input).spans.map(({ code }) => code) }),
-  "decode-registered": (input) => told(read(input, false, beaconCodes(input.registered))),
+  "decode-registered": (input) => told(read(input, false, beaconCodes(input.registered), (input.layouts ?? []).map(ownedLayout))),
   "decode-light-registered": (input) => told(read(input, true, beaconCodes(input.registered))),
   "decode-places": (input) => placed(read(input)),
   "decode-light-places": (input) => placed(read(input, true)),

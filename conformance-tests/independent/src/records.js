@@ -25,14 +25,16 @@ const LIKELY = [0, 2 ** CODE_BITS, 1024, 96];
  * @param n the number of codes
  * @param beacons the best codes of slot 0, with their scores, best first
  * @param tests `K` of slot 0 in these positions
- * @param searched `{codes, hops, parts}`: the beacons that are searched, and those that an earlier hop may be, null for all;
- *   how many times the number of the first the alternatives are
+ * @param searched `{codes, hops, parts, owned}`: the beacons that are searched, and those that an earlier hop may be, null for
+ *   all; how many times the number of the first the alternatives are; registered layouts
  * @returns `{layout, codes, probability, tests, shown, slots, layouts}`: codes, null for an authenticator; the record's `P`
  *   and the tests it takes; whether the slots behind slot 0 show a layout by themselves; each slot's units, those that its code
- *   has in each row, score and number of codes that may be in it, the check's last; the layouts of so many codes
+ *   has in each row, score and number of codes that may be in it, the check's last; how many layouts of so many codes may
+ *   follow the beacon
  */
-export function bestRecord(profile, found, n, beacons, tests, { codes: searched, hops, parts }) {
-  const layouts = LAYOUTS.filter(({ codes }) => codes === n);
+export function bestRecord(profile, found, n, beacons, tests, { codes: searched, hops, parts, owned }) {
+  const layouts = [...LAYOUTS, ...owned].filter(({ codes }) => codes === n);
+  const isBehind = ({ owner }, code) => owner === undefined || owner === beaconFields(code).provider;
   const first = rowsOf(countedIn(found, n, 0), profile.key);
   const nonces = new Map();
   for (const beacon of beacons.slice(0, BEACONS)) {
@@ -40,34 +42,38 @@ export function bestRecord(profile, found, n, beacons, tests, { codes: searched,
     const plausible = tail(first.map(({ units }) => units), beacon.score) * 2 ** CODE_BITS <= PLAUSIBLE;
     if (plausible) nonces.set(nonce, [...(nonces.get(nonce) ?? []), beacon]);
   }
+  const every = searched ?? Uint32Array.from({ length: 2 ** CODE_BITS }, (_, code) => code);
+  const beaconsBefore = (layout, nonce) => parts * every.filter((code) => code % NONCES === nonce && isBehind(layout, code)).length;
   const part = (rows, code, score, codes) => {
     return { units: rows.map(({ units }) => units), chosen: unitsFor(rows, code, profile.colours), score, codes };
   };
   let best = null;
   for (const [nonce, tried] of nonces) {
-    const withNonce = parts * (searched?.filter((code) => code % NONCES === nonce).length ?? 2 ** CODE_BITS / NONCES);
     for (const layout of layouts) {
+      const before = tried.filter(({ code }) => isBehind(layout, code));
+      if (before.length === 0) continue;
       const slots = readableSlots(profile, found, layout, nonce, hops);
       const records = slots.slice(0, -1).reduce((product, { count }) => product * count, 1);
       const behind = slots.flatMap(({ rows }) => rows.map(({ units }) => units));
-      for (const beacon of tried) {
+      for (const beacon of before) {
         const { carried, sum, scores } = likeliest(slots, beacon.code);
         const codes = [beacon.code, ...carried.slice(0, -1)];
-        const shownBy = tail(behind, sum) * records * nonces.size * layouts.length;
+        const count = layouts.filter((other) => isBehind(other, beacon.code)).length;
+        const shownBy = tail(behind, sum) * records * nonces.size * count;
         if (best && best.shownBy <= shownBy) continue;
         const all = [...behind, ...first.map(({ units }) => units)];
         best = {
           layout,
           codes: layout.authenticated ? [...codes, null] : codes,
           probability: tail(all, sum + beacon.score),
-          tests: tests * records * layouts.length,
+          tests: tests * records * count,
           shownBy,
           shown: shownBy <= SHOWN,
           slots: [
-            part(first, beacon.code, beacon.score, withNonce),
+            part(first, beacon.code, beacon.score, beaconsBefore(layout, nonce)),
             ...slots.map(({ rows, count }, i) => part(rows, carried[i], scores[i], count)),
           ],
-          layouts: layouts.length,
+          layouts: count,
         };
       }
     }

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from fault import BOTH, Change, Fault, after, instead
 
+from ctwl_protocol.records.layouts import REGISTERED
+
 __all__ = ["SEARCH_FAULTS"]
 
 ONE = "read-one-code/100-tokens* "
@@ -469,6 +471,12 @@ RECORD_STEPS = (
     )}),
     Fault("earlier-hops-of-all-codes", "decode-registered", {READER + "_assume": lambda f: lambda self, *given: (
         f(self, *given[:-1], np.arange(self.profile.codes, dtype=np.uint32))
+    )}),
+    Fault("no-registered-layouts", "decode-registered/a-record-of-a-*layout*registered*", {READER + "_layouts": after(
+        lambda found, *_: [each for each in found if each.number not in REGISTERED]
+    )}),
+    Fault("layouts-of-any-provider", "decode-registered/*-another-provider-*", {READER + "_layouts": lambda _: (
+        lambda reader, beacon, count: [each for each in reader.layouts if each.codes == count]
     )}),
     Fault("authenticator-ignored", "decode-owner",
           {READER + "_authenticate": after(lambda found, *_: (*found[:2], 1e-300))}),

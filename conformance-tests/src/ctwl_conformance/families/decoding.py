@@ -12,10 +12,10 @@ import numpy as np
 
 from ctwl_protocol import Profile, get_profile
 from ctwl_protocol.profile import TOY
-from ctwl_protocol.records.layouts import AUTHENTICATOR, LAYOUTS
+from ctwl_protocol.records.layouts import AUTHENTICATOR, LAYOUTS, Field
 from ctwl_protocol.records.sealing import ProviderKeys
 from ctwl_protocol.registry import Registry, Trusted, bundled
-from ctwl_protocol.registry.entries import ModelVersion, ProviderEntry
+from ctwl_protocol.registry.entries import LayoutEntry, ModelVersion, ProviderEntry
 
 from .agreement import decimal
 from .family import BASIC, ENCODER, FULL, JSON, LIGHT, Classes, family
@@ -55,7 +55,7 @@ def _text(data: JSON) -> str:
 
 def _read(data: JSON, score: ScoreName = "whole", **how: Any) -> Report:
     if "registered" in data:
-        how["registry"] = _registry(data)
+        how |= {"registry": _registry(data), "layouts": None}  # of the specification, and registered ones
     return _decoder(_profile(data), **how).decode(_text(data), alpha=data["alpha"], score=score)
 
 
@@ -105,14 +105,18 @@ _reading("decode-light-registered", "light", optional_for=(LIGHT,))(_told)
 
 
 def _registry(data: JSON) -> Trusted:
-    """A registry that lists the beacons of a question: provider, version and, where they are declared, nonces."""
+    """A registry that lists the beacons of a question: provider, version and, where they are declared, nonces.
+
+    Behind them stand its layouts: number, the provider who owns it, and the fields behind the beacon's.
+    """
     owners: dict[int, list[ModelVersion]] = {}
     for provider, version, *nonces in data["registered"]:
         model = {"version": version, "name": "a model", "since": 0, "until": None}
         owners.setdefault(provider, []).append(ModelVersion(**model, **({"nonces": nonces[0]} if nonces else {})))
     trusted = bundled()
-    entries = tuple(_entry(provider, tuple(models)) for provider, models in owners.items())
-    registry = Registry(**{**dict(trusted.registry), "entries": entries})
+    entries = [_entry(provider, tuple(models)) for provider, models in owners.items()]
+    layouts = [_layout(*row) for row in data.get("layouts", ())]
+    registry = Registry(**{**dict(trusted.registry), "entries": (*entries, *layouts)})
     return replace(trusted, registry=registry)
 
 
@@ -121,6 +125,11 @@ def _entry(provider: int, models: tuple[ModelVersion, ...]) -> ProviderEntry:
         kind="provider", code=provider, name=f"provider {provider}", contact="https://example.com", state="active",
         since=0, until=None, models=models, epochs=(),
     )  # fmt: skip
+
+
+def _layout(number: int, owner: int, fields: list[list[Any]]) -> LayoutEntry:
+    every = (*LAYOUTS[0].fields, *(Field(*field) for field in fields))
+    return LayoutEntry(kind="layout", number=number, name=f"layout_{number}", owner=owner, fields=every)
 
 
 @_reading("decode-record", asked_of=(FULL,))
