@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 from fault import BOTH, Change, Fault, after, instead
 
-from ctwl_protocol.records.layouts import REGISTERED
-
 __all__ = ["SEARCH_FAULTS"]
 
 ONE = "read-one-code/100-tokens* "
@@ -473,7 +471,7 @@ RECORD_STEPS = (
         f(self, *given[:-1], np.arange(self.profile.codes, dtype=np.uint32))
     )}),
     Fault("no-registered-layouts", "decode-registered/a-record-of-a-*layout*registered*", {READER + "_layouts": after(
-        lambda found, *_: [each for each in found if each.number not in REGISTERED]
+        lambda found, *_: [each for each in found if each.number < 64]
     )}),
     Fault("layouts-of-any-provider", "decode-registered/*-another-provider-*", {READER + "_layouts": lambda _: (
         lambda reader, beacon, count: [each for each in reader.layouts if each.codes == count]

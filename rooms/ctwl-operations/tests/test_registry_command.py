@@ -223,7 +223,7 @@ def test_a_name_that_a_file_has_with_a_byte_order_mark_or_uncomposed_is_the_same
 def test_show_without_a_file_shows_what_the_wheel_brings(run: Run) -> None:
     said = good(run, "show")
     assert said.startswith("test registry, version 1")
-    assert re.search(r"42 +Example Forty-Two +active +0 1 2 3", said)
+    assert re.search(r"42 +Example Forty-Two +active +0, 1, 2, 3", said)
     found = json.loads(good(run, "show --json"))
     assert (found["use"], found["expired"]) == ("test", False)
     assert found["registry"]["entries"][0]["code"] == 0
