@@ -84,7 +84,10 @@ def test_a_state_may_start_from_a_root_that_somebody_vouches_for(repository: Any
 
 
 def test_even_a_root_that_somebody_vouches_for_is_signed_by_its_own_keys(refused: Any, repository: Any) -> None:
-    for root, listed, told in (("a", "x", "sign this root with more"), ("ab", "w", "may be of another registry")):
+    for root, listed, told in (
+        ("a", "x", "sign this root with more"),
+        ("ab", "w", "another registry, or a newer root"),
+    ):
         with refused("threshold-not-met", match=told):
             begin(repository.signed_root(root), repository.signed_registry(listed))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ctwl_protocol import __version__
@@ -53,7 +54,12 @@ class ReferenceDecoder(_Answering):
     name = "ctwl-decoder"
 
     def __init__(self, profiles: Iterable[str] = TOYS) -> None:
-        """Keep the names of the profiles, or the paths of private ones."""
+        """Keep the names of the profiles, or the paths of private ones.
+
+        Raises:
+            ModuleNotFoundError: ``ctwl-decoder`` is not installed; without it hardly a family is answered.
+        """
+        import_module("ctwl_decoder")
         super().__init__(profiles)
         self.families.append(FAMILY)
         self._opened = cache(_open_decoder)

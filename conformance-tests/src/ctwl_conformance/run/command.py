@@ -1,7 +1,7 @@
 r"""``ctwl-conformance run``: adapters in, a report out.
 
 an adapter is a command line, such as "node my-decoder.js" or "ctwl-conformance adapter decoder"; ADAPTERS.md says what
-it reads and writes. For example, the reference with the toy provider, without weights:
+it reads and writes. For example, the reference with the toy provider, without weights; it needs ctwl-decoder:
 
   ctwl-conformance run --out report --encoder "ctwl-conformance adapter toy" \
       --decoder "ctwl-conformance adapter decoder"
@@ -49,7 +49,10 @@ def add_commands(commands: Any) -> None:
         "--xfail", type=Path, metavar="FILE", help="cases that must fail: lines of a pattern and a reason"
     )
     parser.add_argument(
-        "--only", default="*", metavar="PATTERN", help="the cases of these ids alone, such as 'vector/units/*'"
+        "--only",
+        action="append",
+        metavar="PATTERN",
+        help="the cases of these ids alone, such as 'vector/units/*'; repeat it (default all)",
     )
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--quick", dest="size", action="store_const", const="quick", help="few texts")
@@ -114,7 +117,7 @@ def run_suite(options: argparse.Namespace) -> int:
                 bench,
                 exceptions,
                 jobs=options.jobs,
-                only=options.only,
+                only=options.only or ["*"],
                 deadline=options.deadline,
                 progress=lambda done, total: bar.update(task, completed=done, total=total, description="running"),
             )

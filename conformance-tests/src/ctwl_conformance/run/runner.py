@@ -25,7 +25,7 @@ def run(
     exceptions: Exceptions,
     *,
     jobs: int = 1,
-    only: str = "*",
+    only: Sequence[str] = ("*",),
     deadline: float | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Report:
@@ -35,7 +35,7 @@ def run(
         bench: the implementations.
         exceptions: what is known beforehand.
         jobs: cases that are run side by side.
-        only: a pattern of case ids, as in a shell; other cases are left out.
+        only: patterns of case ids, as in a shell; other cases are left out.
         deadline: seconds after which no further case begins; None for no end.
         progress: called with the cases done and their number.
 
@@ -47,10 +47,10 @@ def run(
     cases = list(all_cases(bench))
     if bench.all_started:
         exceptions.check(case.id for case in cases)
-    wanted = [only] if bench.all_started else [only, "start/*"]
+    wanted = only if bench.all_started else [*only, "start/*"]
     cases = [case for case in cases if any(fnmatchcase(case.id, each) for each in wanted)]
     if not cases:
-        raise ExceptionsMalformed(f"no case is called {only}; a report has the ids of all cases")
+        raise ExceptionsMalformed(f"no case is called {' or '.join(only)}; a report has the ids of all cases")
     found = {}
 
     def judged(case: Case) -> Result:

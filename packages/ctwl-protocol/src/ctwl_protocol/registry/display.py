@@ -35,6 +35,12 @@ def document_text(envelope: Envelope) -> str:
     return f"NOT VERIFIED: {summary(envelope)}\nsignatures claim the keys: {signers}\n{body}"
 
 
+def held_text(envelope: Envelope) -> str:
+    """All that an envelope's document says, for who signs it."""
+    document = envelope.document()
+    return _root_text(document) if isinstance(document, Root) else f"{summary(envelope)}\n{_registry_text(document)}"
+
+
 def document_json(envelope: Envelope) -> dict[str, Any]:
     """The same for programs."""
     signatures = [signature.model_dump(mode="json") for signature in envelope.signatures]

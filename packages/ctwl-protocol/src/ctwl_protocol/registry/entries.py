@@ -202,7 +202,7 @@ class ProviderEntry(_Shortened, _Entry):
         if (self.state == "active") != (self.until is None):
             raise ValueError("until is set where the state is not active, and nowhere else")
         if len({model.version for model in self.models}) < len(self.models):
-            raise ValueError("two models have one version")
+            raise ValueError("two models have one version; take another version, or change the one that is there")
         if any(a.epoch >= b.epoch or a.since >= b.since for a, b in pairwise(self.epochs)):
             raise ValueError("epochs must ascend in number and in time")
         return self

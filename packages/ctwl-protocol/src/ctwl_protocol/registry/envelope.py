@@ -85,13 +85,11 @@ class Envelope(Document):
         ours = [signature for signature in self.signatures if signature.key in role.keys]
         valid = sum(_is_valid(signature, self) for signature in ours)
         if role.threshold < 1 or valid < role.threshold:
-            strange = self.signatures and not ours
-            todo = (
-                "none is by a key that the trusted root names, so this may be of another registry, or a newer root "
-                "comes before it"
-                if strange
-                else f"sign this {_NAMES[kind]} with more of the role's keys, or check whether it was altered"
-            )
+            todo = f"sign this {_NAMES[kind]} with more of the role's keys, or check whether it was altered"
+            if self.signatures and not ours:
+                todo = "none is by a key that the trusted root names: another registry, or a newer root comes before it"
+            elif not self.signatures:
+                todo = f"this {_NAMES[kind]} is not signed yet; sign it with ctwl-registry sign"
             raise RegistryError(
                 "threshold-not-met", f"{valid} valid signatures, {max(role.threshold, 1)} are needed; {todo}"
             )

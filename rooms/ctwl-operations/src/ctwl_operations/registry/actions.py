@@ -21,6 +21,7 @@ from ctwl_protocol.registry import (
     Registry,
     Role,
     Root,
+    held_text,
     public_bytes,
     read_file,
     read_key,
@@ -122,7 +123,7 @@ def sign(arguments: argparse.Namespace) -> None:
 
 def _sign(arguments: argparse.Namespace) -> None:
     envelope = _read(arguments.file)
-    print(f"{arguments.file}: {summary(envelope)}", flush=True)  # before a passphrase is asked for
+    print(f"{arguments.file}: {held_text(envelope)}", flush=True)  # before a passphrase is asked for
     counted = _counted_keys(envelope, arguments.roots or _beside(arguments.file))
     keys = {path: read_key(path) for path in arguments.keys}
     for path, key in keys.items():
