@@ -124,6 +124,11 @@ def test_the_reference_conforms_in_all(tmp_path: Path) -> None:
     assert {result.verdict for result in report.results} == {"passed"}
 
 
+def test_several_patterns_choose_the_cases_of_all(tmp_path: Path) -> None:
+    _, report = run(tmp_path, "--decoder", DECODER, "--only", "vector/mixing/*", "--only", "vector/slot/*")
+    assert {result.family for result in report.results} == {"mixing", "slot"}
+
+
 def test_a_reader_is_asked_under_the_profiles_that_it_names(tmp_path: Path) -> None:
     status, report = run(tmp_path, "--decoder", ONE_PROFILE, "--only", "vector/read-one-code/*")
     assert status == 0 and of(report, "one")["basic-reader"] == "not tested"

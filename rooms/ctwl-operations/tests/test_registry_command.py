@@ -186,7 +186,8 @@ def test_everything_that_may_change(ceremony: Run) -> None:
         "renew registry.ctwl --days 30",
     ):
         assert "registry 2 of" in good(ceremony, line), "one draft, however many changes"
-    good(ceremony, "sign registry.ctwl x.key")
+    signed = good(ceremony, "sign registry.ctwl x.key")
+    assert "4 with 16 nonces" in signed and "room:12 seat:8" in signed  # all that it says
     shown = json.loads(good(ceremony, "verify --root root.ctwl --json registry.ctwl"))
     assert shown["accepted"] is True and shown["use"] == "production"
     first, second, layout, certificate = shown["registry"]["entries"]
